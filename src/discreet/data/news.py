@@ -1,0 +1,106 @@
+"""What a news data set is: public articles, and what readers were shown and clicked, in compact arrays.
+
+Articles and readers are numbers from 0; everything about an impression is a position in a few flat arrays. A history
+is a slice of one flat array of articles, oldest click first, so that impressions of one reader share it and a growing
+history is a longer slice of the same timeline. A million impressions are some ten arrays, not millions of objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.integer]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Articles:
+    """The public side of a data set. Text that a source does not have is the empty string.
+
+    `published` is in seconds since 1970 (UTC), or -1 where the source does not say.
+    """
+
+    ids: Sequence[str]
+    titles: Sequence[str]
+    categories: Sequence[str]
+    subcategories: Sequence[str]
+    abstracts: Sequence[str]
+    published: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True)
+class Impressions:
+    """Slates shown to readers, in the order of time.
+
+    Impression `i` was shown to `reader[i]` at `time[i]` (seconds since 1970, UTC). Its slate is
+    `shown[slate[i]:slate[i + 1]]`, the clicks among it the same slice of `clicked`. The reader's history at that moment
+    is `timeline[history_start[i]:history_stop[i]]`, oldest click first, possibly empty.
+    `labelled` is False for a test set whose clicks were never published; `clicked` is then all False.
+    """
+
+    reader: NDArray[np.int32]
+    time: NDArray[np.int64]
+    slate: NDArray[np.int64]
+    shown: NDArray[np.int32]
+    clicked: Flags
+    timeline: NDArray[np.int32]
+    history_start: NDArray[np.int64]
+    history_stop: NDArray[np.int64]
+    labelled: bool = True
+
+    def __len__(self) -> int:
+        return len(self.reader)
+
+    @property
+    def slate_sizes(self) -> NDArray[np.int64]:
+        """How many articles each impression showed."""
+        return np.diff(self.slate)
+
+    @property
+    def history_sizes(self) -> NDArray[np.int64]:
+        """How many clicks each impression's history has."""
+        return self.history_stop - self.history_start
+
+    @property
+    def impression_of_shown(self) -> NDArray[np.int64]:
+        """For each shown article, the number of its impression."""
+        return np.repeat(np.arange(len(self)), self.slate_sizes)
+
+    def history(self, i: int) -> NDArray[np.int32]:
+        """The articles that the reader of impression `i` had clicked before it, oldest first."""
+        return self.timeline[self.history_start[i] : self.history_stop[i]]
+
+    def select(self, which: Ints | Flags) -> Impressions:
+        """The chosen impressions, in the order given; histories go on sharing the same timeline."""
+        chosen = np.flatnonzero(which) if which.dtype == np.bool_ else which
+        sizes = self.slate_sizes[chosen]
+        slate = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        positions = np.arange(slate[-1]) + np.repeat(self.slate[chosen] - slate[:-1], sizes)
+        return Impressions(
+            reader=self.reader[chosen],
+            time=self.time[chosen],
+            slate=slate,
+            shown=self.shown[positions],
+            clicked=self.clicked[positions],
+            timeline=self.timeline,
+            history_start=self.history_start[chosen],
+            history_stop=self.history_stop[chosen],
+            labelled=self.labelled,
+        )
+
+
+@dataclass(frozen=True)
+class NewsData:
+    """Articles, readers' names, and impressions by split (`train`, `dev`, perhaps `test`), each later than the one before."""
+
+    name: str
+    articles: Articles
+    readers: Sequence[str]
+    splits: Mapping[str, Impressions]

@@ -1,0 +1,1 @@
+"""Guarantees, mechanisms, exact noise, accounting, the ledger, and the auditor."""

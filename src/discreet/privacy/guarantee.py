@@ -1,0 +1,128 @@
+"""What a release costs in privacy, said completely.
+
+An ε alone means nothing. A `Guarantee` says whose secret is protected (unit), against which change (adjacency), from
+whom (adversary), for how long (scope), and whether it is proved here or only claimed by a paper.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Unit(StrEnum):
+    """What is protected: the smallest thing whose change the adversary must not notice."""
+
+    CLICK = "click"
+    RATING_VALUE = "rating value"
+    RATING = "rating"
+    USER = "user"
+
+
+class Adjacency(StrEnum):
+    """How neighbouring inputs differ in one unit: its value is replaced, or it is there or not."""
+
+    SUBSTITUTE = "substitute"
+    ADD_REMOVE = "add/remove"
+
+
+class Adversary(StrEnum):
+    """Who must not learn it."""
+
+    SERVER = "server"
+    OTHER_VENDORS = "other vendors"
+    OUTSIDER = "outsider"
+
+
+class Scope(StrEnum):
+    """How much of the unit's life the ε covers."""
+
+    RELEASE = "one release"
+    ROUND = "one round"
+    LIFETIME = "lifetime"
+
+
+class Status(StrEnum):
+    """Whether the ε is proved here, or a paper's claim that stands beside the true value."""
+
+    PROVED = "proved"
+    CLAIMED = "claimed"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """(ε, δ)-differential privacy, with everything needed to know what that means.
+
+    `epsilon` is always a value that holds (infinity where nothing does). A paper's claim that fails has status
+    `claimed`, the paper's figure in `claimed_epsilon`, and the true one in `epsilon`.
+    """
+
+    epsilon: float
+    delta: float
+    unit: Unit
+    adjacency: Adjacency
+    adversary: Adversary
+    scope: Scope
+    status: Status
+    mechanism: str
+    version: int = 1
+    claimed_epsilon: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.epsilon >= 0:
+            raise ValueError(f"epsilon must be at least 0, not {self.epsilon}")
+        if not 0 <= self.delta < 1:
+            raise ValueError(f"delta must be at least 0 and below 1, not {self.delta}")
+        if (self.status is Status.CLAIMED) != (self.claimed_epsilon is not None):
+            raise ValueError("a claimed guarantee, and only that, carries claimed_epsilon")
+
+    def __str__(self) -> str:
+        cost = f"ε = {_number(self.epsilon)}" + (f", δ = {self.delta:.3g}" if self.delta else "")
+        if self.claimed_epsilon is not None:
+            cost = f"claimed ε = {_number(self.claimed_epsilon)}, true {cost}"
+        return (
+            f"{cost} per {self.unit} ({self.adjacency}) against the {self.adversary}, {self.scope}"
+            f" [{self.status}; {self.mechanism} v{self.version}]"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields as plain values; an infinite ε is the string "inf"."""
+        return {
+            "epsilon": _plain(self.epsilon),
+            "delta": self.delta,
+            "unit": str(self.unit),
+            "adjacency": str(self.adjacency),
+            "adversary": str(self.adversary),
+            "scope": str(self.scope),
+            "status": str(self.status),
+            "claimed_epsilon": _plain(self.claimed_epsilon),
+            "mechanism": self.mechanism,
+            "version": self.version,
+        }
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> Guarantee:
+        """The inverse of `to_json`."""
+        claimed = fields["claimed_epsilon"]
+        return cls(
+            epsilon=float(fields["epsilon"]),
+            delta=float(fields["delta"]),
+            unit=Unit(fields["unit"]),
+            adjacency=Adjacency(fields["adjacency"]),
+            adversary=Adversary(fields["adversary"]),
+            scope=Scope(fields["scope"]),
+            status=Status(fields["status"]),
+            claimed_epsilon=None if claimed is None else float(claimed),
+            mechanism=str(fields["mechanism"]),
+            version=int(fields["version"]),
+        )
+
+
+def _plain(epsilon: float | None) -> float | str | None:
+    return "inf" if epsilon is not None and math.isinf(epsilon) else epsilon
+
+
+def _number(epsilon: float) -> str:
+    return "∞" if math.isinf(epsilon) else f"{epsilon:.4g}"

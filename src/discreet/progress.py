@@ -1,0 +1,55 @@
+"""Progress bars and notices on standard error, for whoever is watching.
+
+Library code calls `track` and `notice` without knowing whether anybody is: both are silent unless a command line
+has opened `shown()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+T = TypeVar("T")
+
+_progress: ContextVar[Progress | None] = ContextVar("discreet_progress", default=None)
+
+
+@contextmanager
+def shown() -> Iterator[None]:
+    """Show progress and notices on standard error inside this block (bars only where it is a terminal)."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as progress:
+        token = _progress.set(progress)
+        try:
+            yield
+        finally:
+            _progress.reset(token)
+
+
+def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
+    """Yield `items`, advancing a bar labelled `what`. `total` is needed only where `items` has no length."""
+    progress = _progress.get()
+    if progress is None:
+        yield from items
+        return
+    if total is None and hasattr(items, "__len__"):
+        total = len(items)
+    task = progress.add_task(what, total=total)
+    try:
+        for item in items:
+            yield item
+            progress.advance(task)
+    finally:
+        progress.remove_task(task)
+
+
+def notice(message: str) -> None:
+    """Say one line to whoever is watching."""
+    progress = _progress.get()
+    if progress is not None:
+        progress.console.print(message, style="dim", highlight=False)

@@ -1,0 +1,14 @@
+"""Shared fixtures: where the public data sets are, if they are."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    root = Path(os.environ.get("DISCREET_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    if not root.is_dir():
+        pytest.skip(f"public data sets are not at {root}; set DISCREET_DATA")
+    return root
