@@ -1,0 +1,44 @@
+"""The `discreet` command: one file per command, and here what they share.
+
+Commands import what they need when they run, so that `--help` answers at once. Whatever the user can put right is a
+`DiscreetError`: it is printed as one line on standard error, and the exit code is 2.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from discreet.cli.app import app
+from discreet.errors import DiscreetError
+from discreet.progress import shown
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code."""
+    try:
+        with shown():
+            code = app(list(arguments), standalone_mode=False)
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "discreet"
+        return _fail(f"{error.format_message()} Try '{command} --help'.")
+    except click.ClickException as error:
+        return _fail(error.format_message())
+    except (click.Abort, KeyboardInterrupt):
+        print("Interrupted; nothing was left half-written.", file=sys.stderr)
+        return 130
+    except DiscreetError as error:
+        return _fail(str(error))
+    return code if isinstance(code, int) else 0
+
+
+def main() -> None:
+    """Entry point of the `discreet` command."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def _fail(problem: str) -> int:
+    print(f"discreet: {problem}", file=sys.stderr)
+    return 2

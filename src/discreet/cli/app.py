@@ -1,0 +1,17 @@
+"""The command tree."""
+
+from __future__ import annotations
+
+import typer
+
+from discreet.cli import data
+
+app = typer.Typer(
+    help="Private recommendation that says truthfully what it costs in privacy.",
+    epilog="Start with: discreet demo",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(data.app, name="data")
