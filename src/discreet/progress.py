@@ -22,23 +22,28 @@ _progress: ContextVar[Progress | None] = ContextVar("discreet_progress", default
 @contextmanager
 def shown() -> Iterator[None]:
     """Show progress and notices on standard error inside this block (bars only where it is a terminal)."""
+    console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as progress:
-        token = _progress.set(progress)
-        try:
-            yield
-        finally:
-            _progress.reset(token)
+    progress = Progress(
+        *columns, TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal
+    )
+    token = _progress.set(progress)
+    try:
+        yield
+    finally:
+        progress.stop()
+        _progress.reset(token)
 
 
 def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
     """Yield `items`, advancing a bar labelled `what`. `total` is needed only where `items` has no length."""
     progress = _progress.get()
-    if progress is None:
+    if progress is None or progress.disable:
         yield from items
         return
     if total is None and hasattr(items, "__len__"):
         total = len(items)
+    progress.start()
     task = progress.add_task(what, total=total)
     try:
         for item in items:
@@ -46,6 +51,8 @@ def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T
             progress.advance(task)
     finally:
         progress.remove_task(task)
+        if not progress.tasks:
+            progress.stop()
 
 
 def notice(message: str) -> None:

@@ -21,6 +21,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         with shown():
             code = app(list(arguments), standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError:
+        return 2  # the help itself has been printed
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "discreet"
         return _fail(f"{error.format_message()} Try '{command} --help'.")

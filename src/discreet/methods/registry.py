@@ -1,0 +1,37 @@
+"""All methods by name: the one list that `discreet list`, `train` and `compare` read."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from discreet.errors import DiscreetError
+from discreet.methods import baselines
+from discreet.methods.base import Method
+
+METHODS: dict[str, Callable[..., Method]] = {
+    method.name: method
+    for method in (
+        baselines.Random,
+        baselines.Popularity,
+        baselines.Recency,
+        baselines.Content,
+        baselines.Combined,
+    )
+}
+
+
+def make_method(name: str, settings: Mapping[str, Any] | None = None) -> Method:
+    """The method called `name`, with `settings` in place of its defaults."""
+    if name not in METHODS:
+        raise DiscreetError(f"no method is called '{name}'; there are {', '.join(METHODS)}")
+    try:
+        return METHODS[name](**(settings or {}))
+    except TypeError as error:
+        raise DiscreetError(f"{name} does not take these settings: {error}") from error
+
+
+def settings_of(method: Method) -> dict[str, Any]:
+    """The method's settings as plain values; `make_method` takes them back."""
+    return dataclasses.asdict(method) if dataclasses.is_dataclass(method) else {}  # type: ignore[call-overload]
