@@ -1,0 +1,123 @@
+"""What a comparison found: each method's metrics on the same impressions, and what it costs its readers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.evaluation.metrics import METRICS, RankingMetrics
+from discreet.evaluation.uncertainty import Difference, Estimate, estimate, paired_difference
+from discreet.privacy.guarantee import Guarantee, Scope
+
+
+@dataclass(frozen=True)
+class MethodResult:
+    """One method, trained once for each seed and measured each time on the same impressions.
+
+    Attributes:
+        method: The method's name.
+        model: The name of the model it trained, or None where there is none.
+        epsilon: The ε that was asked for: the lifetime budget of a method with a proof, the published claim of a method
+            as published; infinity for no noise, None where the method knows no ε.
+        runs: The metrics of each seed.
+        guarantee: What truly holds for the reader, or None where the method makes no promise.
+        baseline: Whether the other methods are to be measured against this one.
+    """
+
+    method: str
+    model: str | None
+    epsilon: float | None
+    runs: Sequence[RankingMetrics]
+    guarantee: Guarantee | None
+    baseline: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.runs:
+            raise ValueError(f"{self.method}: a result needs the metrics of at least one seed")
+        if any(not _same_impressions(run, self.runs[0]) for run in self.runs):
+            raise ValueError(f"{self.method}: the seeds were measured on different impressions")
+
+    @property
+    def label(self) -> str:
+        """Method, model and asked-for ε in a few characters."""
+        model = f" · {self.model}" if self.model else ""
+        return f"{self.method}{model}" + (f", ε {number(self.epsilon)}" if self.epsilon is not None else "")
+
+    @property
+    def lifetime_epsilon(self) -> float:
+        """The ε that holds over a reader's lifetime; infinity where nothing is known to."""
+        if self.guarantee is None or self.guarantee.scope is not Scope.LIFETIME:
+            return math.inf
+        return self.guarantee.epsilon
+
+    def estimate(self, metric: str) -> Estimate:
+        """The mean of a metric with its standard error."""
+        return estimate([run[metric] for run in self.runs], self.runs[0].reader)
+
+    def minus(self, other: MethodResult, metric: str) -> Difference:
+        """The paired difference of a metric between this method and another."""
+        if not _same_impressions(self.runs[0], other.runs[0]):
+            raise ValueError(f"{self.method} and {other.method} were measured on different impressions")
+        return paired_difference(
+            [run[metric] for run in self.runs], [run[metric] for run in other.runs], self.runs[0].reader
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields of the command line's `--json` contract."""
+        return {
+            "method": self.method,
+            "model": self.model,
+            "epsilon": "inf" if self.epsilon is not None and math.isinf(self.epsilon) else self.epsilon,
+            "seeds": len(self.runs),
+            **{metric: self.estimate(metric).to_json() for metric in METRICS},
+            "guarantee": None if self.guarantee is None else self.guarantee.to_json(),
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Methods side by side on one split of one data set."""
+
+    dataset: str
+    split: str
+    results: Sequence[MethodResult]
+
+    def __post_init__(self) -> None:
+        if not self.results:
+            raise ValueError("a comparison needs at least one method")
+        first = self.results[0]
+        for result in self.results:
+            if not _same_impressions(result.runs[0], first.runs[0]):
+                raise ValueError(f"{result.method} and {first.method} were measured on different impressions")
+
+    @property
+    def impressions(self) -> RankingMetrics:
+        """Any one measurement, for what all share: the impressions, their readers, how many were left out."""
+        return self.results[0].runs[0]
+
+    @property
+    def reference(self) -> MethodResult | None:
+        """The baseline with the best AUC, against which differences are taken; None where there is no baseline."""
+        baselines = [result for result in self.results if result.baseline]
+        return max(baselines, key=lambda result: result.estimate("auc").mean, default=None)
+
+    def to_json(self) -> dict[str, Any]:
+        """What `--json` prints."""
+        return {
+            "dataset": self.dataset,
+            "split": self.split,
+            "methods": [result.to_json() for result in self.results],
+        }
+
+
+def number(epsilon: float) -> str:
+    """An ε for people to read."""
+    return "∞" if math.isinf(epsilon) else f"{epsilon:.3g}"
+
+
+def _same_impressions(one: RankingMetrics, other: RankingMetrics) -> bool:
+    return np.array_equal(one.impression, other.impression) and np.array_equal(one.reader, other.reader)
