@@ -1,0 +1,1 @@
+"""News and reader encoders, one file per published model, behind one small interface."""
