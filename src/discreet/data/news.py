@@ -7,8 +7,11 @@ history is a longer slice of the same timeline. A million impressions are some t
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,3 +107,16 @@ class NewsData:
     articles: Articles
     readers: Sequence[str]
     splits: Mapping[str, Impressions]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of everything in the data set, so that results of other data are never taken for its own."""
+        digest = hashlib.blake2b(digest_size=16)
+        for texts in (self.articles.ids, self.articles.titles, self.readers):
+            digest.update("\n".join(texts).encode())
+        for name, part in self.splits.items():
+            digest.update(name.encode())
+            for field in dataclasses.fields(part):
+                value = getattr(part, field.name)
+                digest.update(bytes([value]) if isinstance(value, bool) else value.tobytes())
+        return digest.hexdigest()

@@ -1,13 +1,14 @@
 """What a method is: it trains on a task's train split, and scores impressions with what it has learnt.
 
 What a method learns is a `State`, a plain dictionary of arrays, so that every run is saved and loaded the same way.
+Settings of a method are the fields of its frozen dataclass; `registry` lists them all.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +17,18 @@ from discreet.data.news import Impressions, NewsData
 from discreet.privacy.guarantee import Guarantee
 from discreet.text.encode import TextVectors, encode_texts
 
-State = dict[str, NDArray[np.generic]]
+State = dict[str, NDArray[Any]]
 Scores = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Task:
-    """What every method is given: the data, public vectors of the articles' titles, and a seed.
+    """What every method is given: the data, and public vectors of the articles' titles.
 
     `text` names the source of the vectors, as `encode_texts` takes it. They are made when first asked for.
     """
 
     data: NewsData
-    seed: int = 0
     text: str = "auto"
 
     @cached_property
@@ -36,24 +36,30 @@ class Task:
         """A unit vector for each article's title (zero for an article without one), and where it came from."""
         return encode_texts(self.data.articles.titles, self.text)
 
-    def rng(self) -> np.random.Generator:
-        """A fresh generator, the same for the same seed. For simulation; releases take their noise elsewhere."""
-        return np.random.default_rng(self.seed)
-
 
 class Method(Protocol):
-    """A way to rank. Settings are fields of the class; what is learnt is the state that `train` returns."""
+    """A way to rank."""
 
     @property
     def name(self) -> str:
         """The name that the command line uses."""
         ...
 
-    def train(self, task: Task) -> State:
+    @property
+    def model(self) -> str | None:
+        """The model that is trained, or None where there is none."""
+        ...
+
+    @property
+    def epsilon(self) -> float | None:
+        """The privacy budget asked for (infinity: no noise), or None where the method knows no ε."""
+        ...
+
+    def train(self, task: Task, seed: int) -> State:
         """Learn from the task's train split, and from nothing later."""
         ...
 
-    def score(self, task: Task, state: State, impressions: Impressions) -> Scores:
+    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
         """A score for each shown article of `impressions` (flat, as in `impressions.shown`); higher ranks first.
 
         Only what was known at an impression's time may count.

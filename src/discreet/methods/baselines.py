@@ -20,7 +20,10 @@ from discreet.privacy.guarantee import Guarantee
 class Baseline:
     """A ranking that has nothing to learn and promises no privacy."""
 
-    def train(self, task: Task) -> State:  # noqa: ARG002
+    model = None
+    epsilon = None
+
+    def train(self, task: Task, seed: int) -> State:
         """Learn nothing."""
         return {}
 
@@ -35,9 +38,9 @@ class Random(Baseline):
 
     name = "random"
 
-    def score(self, task: Task, state: State, impressions: Impressions) -> Scores:  # noqa: ARG002
+    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
         """A uniform score for each shown article."""
-        return task.rng().random(len(impressions.shown))
+        return np.random.default_rng(seed).random(len(impressions.shown))
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Popularity(Baseline):
     prior_shows: float = 20.0
     name = "popularity"
 
-    def score(self, task: Task, state: State, impressions: Impressions) -> Scores:  # noqa: ARG002
+    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
         """Log of the shrunk rate, from all impressions before each impression's own time."""
         splits = list(task.data.splits.values())
         moment = np.repeat(impressions.time, impressions.slate_sizes)
@@ -67,7 +70,7 @@ class Recency(Baseline):
 
     name = "recency"
 
-    def score(self, task: Task, state: State, impressions: Impressions) -> Scores:  # noqa: ARG002
+    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
         """Minus the log of the age in hours."""
         moment = np.repeat(impressions.time, impressions.slate_sizes)
         published = task.data.articles.published[impressions.shown]
@@ -82,7 +85,7 @@ class Content(Baseline):
 
     name = "content"
 
-    def score(self, task: Task, state: State, impressions: Impressions) -> Scores:  # noqa: ARG002
+    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
         """Cosine of candidate and mean history; 0 for a reader without history."""
         return history_similarity(task.text_vectors.matrix, impressions)
 
@@ -94,13 +97,13 @@ class Combined(Baseline):
     name = "combined"
     parts = (Content(), Popularity(), Recency())
 
-    def train(self, task: Task) -> State:
+    def train(self, task: Task, seed: int) -> State:
         """Fit one weight for each part by the likelihood of the clicks (see `choice`)."""
         train = task.data.splits["train"]
-        features = np.stack([part.score(task, {}, train) for part in self.parts], axis=1)
+        features = np.stack([part.score(task, {}, train, seed) for part in self.parts], axis=1)
         return {"weights": fit_choice_weights(features, train)}
 
-    def score(self, task: Task, state: State, impressions: Impressions) -> Scores:
+    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
         """The weighted sum of the parts' scores."""
-        scores = [part.score(task, {}, impressions) for part in self.parts]
+        scores = [part.score(task, {}, impressions, seed) for part in self.parts]
         return sum((w * s for w, s in zip(state["weights"], scores, strict=True)), np.zeros(len(impressions.shown)))

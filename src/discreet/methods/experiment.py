@@ -1,0 +1,110 @@
+"""Methods side by side: train each once for each seed, and measure all on the same impressions.
+
+Each measurement is stored as soon as it is done, so that an interrupted comparison goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from discreet import __version__
+from discreet.data.news import Impressions, NewsData
+from discreet.errors import DiscreetError
+from discreet.evaluation.metrics import METRICS, RankingMetrics, ranking_metrics
+from discreet.evaluation.results import Comparison, MethodResult
+from discreet.files import replacing_file
+from discreet.methods.base import Method, Task
+from discreet.methods.baselines import Baseline
+from discreet.methods.registry import METHODS, make_method, settings_of
+from discreet.progress import track
+
+
+def variants(names: Iterable[str], model: str | None, epsilons: Sequence[float]) -> Iterator[Method]:
+    """Each named method once, or once for each ε where it has an ε to set; `model` goes to those that train one."""
+    for name in names:
+        fields = {field.name for field in dataclasses.fields(METHODS[name])} if name in METHODS else set()  # type: ignore[arg-type]
+        settings = {"model": model} if model is not None and "model" in fields else {}
+        if "epsilon" in fields and epsilons:
+            yield from (make_method(name, {**settings, "epsilon": epsilon}) for epsilon in epsilons)
+        else:
+            yield make_method(name, settings)
+
+
+def compare(task: Task, methods: Sequence[Method], split: str, seeds: Sequence[int], store: Store) -> Comparison:
+    """Train and measure every method with every seed on one split."""
+    impressions = split_of(task.data, split)
+    jobs = [(method, seed) for method in methods for seed in seeds]
+    measured = {}
+    for method, seed in track(jobs, "Comparing methods"):
+        metrics = store.get(task, method, split, seed)
+        if metrics is None:
+            state = method.train(task, seed)
+            metrics = ranking_metrics(method.score(task, state, impressions, seed), impressions)
+            store.put(task, method, split, seed, metrics)
+        measured[method, seed] = metrics
+    results = [result_of(method, [measured[method, seed] for seed in seeds]) for method in methods]
+    return Comparison(task.data.name, split, results)
+
+
+def result_of(method: Method, runs: Sequence[RankingMetrics]) -> MethodResult:
+    """What `method` achieved and costs, for tables and reports."""
+    return MethodResult(
+        method=method.name,
+        model=method.model,
+        epsilon=method.epsilon,
+        runs=runs,
+        guarantee=method.guarantee(),
+        baseline=isinstance(method, Baseline),
+    )
+
+
+def split_of(data: NewsData, split: str) -> Impressions:
+    """The named split, or a clear error that says which there are."""
+    if split not in data.splits:
+        raise DiscreetError(f"{data.name} has no split '{split}'; it has {', '.join(data.splits)}")
+    return data.splits[split]
+
+
+@dataclass(frozen=True)
+class Store:
+    """Measurements in a folder, one small file each, found again by all that they depend on; None keeps nothing."""
+
+    folder: Path | None
+
+    def get(self, task: Task, method: Method, split: str, seed: int) -> RankingMetrics | None:
+        """The stored measurement, or None where there is none that can be read."""
+        path = self._path(task, method, split, seed)
+        if path is None or not path.exists():
+            return None
+        try:
+            arrays = load_file(path)
+        except (SafetensorError, OSError):
+            return None
+        values = {metric: arrays[metric] for metric in METRICS}
+        return RankingMetrics(values, arrays["impression"], arrays["reader"], int(arrays["left_out"][0]))
+
+    def put(self, task: Task, method: Method, split: str, seed: int, metrics: RankingMetrics) -> None:
+        """Keep a measurement."""
+        path = self._path(task, method, split, seed)
+        if path is None:
+            return
+        shared = {"impression": metrics.impression, "reader": metrics.reader, "left_out": np.array([metrics.left_out])}
+        with replacing_file(path) as draft:
+            save_file({**metrics.values, **shared}, draft)
+
+    def _path(self, task: Task, method: Method, split: str, seed: int) -> Path | None:
+        if self.folder is None:
+            return None
+        key = [__version__, task.data.fingerprint, task.text, method.name, settings_of(method), split, seed]
+        digest = hashlib.blake2b(json.dumps(key, sort_keys=True).encode(), digest_size=8).hexdigest()
+        return self.folder / f"{method.name}-{digest}.safetensors"
+
