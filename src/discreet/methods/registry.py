@@ -10,16 +10,15 @@ from discreet.errors import DiscreetError
 from discreet.methods import baselines
 from discreet.methods.base import Method
 
-METHODS: dict[str, Callable[..., Method]] = {
-    method.name: method
-    for method in (
-        baselines.Random,
-        baselines.Popularity,
-        baselines.Recency,
-        baselines.Content,
-        baselines.Combined,
-    )
+BASELINES: dict[str, Callable[..., Method]] = {
+    "random": baselines.Random,
+    "popularity": baselines.Popularity,
+    "recency": baselines.Recency,
+    "content": baselines.Content,
+    "combined": baselines.Combined,
 }
+
+METHODS: dict[str, Callable[..., Method]] = {**BASELINES}
 
 
 def make_method(name: str, settings: Mapping[str, Any] | None = None) -> Method:
