@@ -1,7 +1,7 @@
-"""Text files by blocks of whole lines: plain, gzip or xz, parsed by vectorised code, with an exact line for what is wrong.
+"""Text files by blocks of whole lines: plain, gzip or xz, parsed by vectorised code, every error with its exact line.
 
-The fast path never looks at single lines. Only when it finds that something does not add up does `explain` walk through
-the block to name the first line to blame.
+The fast path never looks at single lines. Only when it finds that something does not add up does a slow
+walk through the block name the first line to blame.
 """
 
 from __future__ import annotations
@@ -11,11 +11,19 @@ import lzma
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import BinaryIO, NoReturn, Protocol
 
 import polars as pl
 
 from discreet.errors import InputError
+
+
+class SupportsRead(Protocol):
+    """An open binary stream, plain or decompressing."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most `size` bytes; none at the end."""
+
 
 COMPRESSIONS = ("", ".gz", ".xz")
 BLOCK_BYTES = 1 << 25
@@ -47,7 +55,7 @@ def blocks(path: Path, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[int, by
         raise InputError(path, f"cannot be read ({error.strerror or error})") from error
 
 
-def whole_lines(stream: IO[bytes], block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[int, bytes]]:
+def whole_lines(stream: SupportsRead, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[int, bytes]]:
     """Cut an open stream into blocks that end with a line, each with the number of its first line (from 1)."""
     line = 1
     rest = b""
@@ -103,7 +111,7 @@ def decode(path: Path, line: int, raw: bytes) -> str:
         raise InputError(path, problem, line) from error
 
 
-def _open(path: Path) -> IO[bytes]:
+def _open(path: Path) -> BinaryIO | gzip.GzipFile | lzma.LZMAFile:
     if path.suffix == ".gz":
         return gzip.open(path, "rb")
     if path.suffix == ".xz":

@@ -1,8 +1,8 @@
 """Microsoft News (MIND, Wu et al. 2020): `behaviors.tsv` and `news.tsv` in one folder for each split.
 
-A line of `behaviors.tsv` is impression id, reader, time (`11/13/2019 5:53:12 AM`), history (article ids, oldest first) and
-slate (article ids with `-1` for a click, `-0` for none; without a label in the test set). A line of `news.tsv` is id,
-category, subcategory, title, abstract, url and two columns of entities.
+A line of `behaviors.tsv` is impression id, reader, time (`11/13/2019 5:53:12 AM`), history (article ids, oldest first)
+and slate (article ids with `-1` for a click, `-0` for none; without a label in the test set). A line of `news.tsv` is
+id, category, subcategory, title, abstract, url and two columns of entities.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.lines import blocks, find, require, table
+from discreet.data.names import Names
 from discreet.data.news import Articles, Impressions, NewsData
 from discreet.data.shared_histories import SharedHistories
 from discreet.errors import InputError
@@ -55,15 +56,12 @@ def read_mind(path: Path) -> NewsData:
     """Read all splits of a folder in MIND's layout, articles and readers merged by their ids."""
     folders = mind_splits(path)
     articles = _read_articles([require(folder, "news.tsv") for folder in folders.values()])
-    logs = {split: _Log(require(folder, "behaviors.tsv"), split, articles.ids) for split, folder in folders.items()}
-    names = pl.concat([log.readers for log in logs.values()]).unique(maintain_order=True)
-    readers = pl.Enum(names)
-    return NewsData(
-        name=path.resolve().name,
-        articles=articles,
-        readers=names.to_list(),
-        splits={split: log.impressions(readers) for split, log in logs.items()},
-    )
+    readers = Names()
+    splits = {
+        split: _Log(require(folder, "behaviors.tsv"), split, articles.ids, readers).impressions()
+        for split, folder in folders.items()
+    }
+    return NewsData(name=path.resolve().name, articles=articles, readers=readers.to_list(), splits=splits)
 
 
 def _read_articles(paths: Sequence[Path]) -> Articles:
@@ -94,7 +92,7 @@ def _read_articles(paths: Sequence[Path]) -> Articles:
 class _Log:
     """One `behaviors.tsv`, block by block, into flat arrays."""
 
-    def __init__(self, path: Path, split: str, article_ids: Sequence[str]) -> None:
+    def __init__(self, path: Path, split: str, article_ids: Sequence[str], readers: Names) -> None:
         self._path = path
         self._split = split
         self._ids = article_ids
@@ -108,29 +106,31 @@ class _Log:
                 self._labelled = self._has_labels(frame)
                 suffixes = ("-0", "-1") if self._labelled else ("",)
                 self._shown = pl.Enum([name + suffix for name in article_ids for suffix in suffixes])
-            reader.append(frame["reader"])
+            if frame["reader"].null_count():
+                self._explain(frame, line)
+            reader.append(readers.number(frame["reader"]))
             time.append(self._times(frame, line))
             slot.append(self._history_slots(frame, line))
             slates = frame["slate"].str.split(" ")
             sizes.append(slates.list.len().to_numpy())
             shown = slates.explode().cast(self._shown, strict=False)
-            if shown.null_count() or frame["reader"].null_count():
+            if shown.null_count():
                 self._explain(frame, line)
             codes.append(shown.to_physical().to_numpy())
         if not reader:
             raise InputError(path, "is empty; it should hold one impression a line")
-        self.readers = pl.concat(reader)
+        self._reader = np.concatenate(reader)
         self._time = np.concatenate(time)
         self._slot = np.concatenate(slot)
         self._slate = np.concatenate(([0], np.cumsum(np.concatenate(sizes), dtype=np.int64)))
         self._codes = np.concatenate(codes)
 
-    def impressions(self, readers: pl.Enum) -> Impressions:
-        """The log in the order of time, its readers numbered by `readers`."""
+    def impressions(self) -> Impressions:
+        """The log in the order of time."""
         timeline, starts, stops = self._histories.arrays()
         labelled = bool(self._labelled)
         in_file_order = Impressions(
-            reader=self.readers.cast(readers).to_physical().to_numpy().astype(np.int32),
+            reader=self._reader,
             time=self._time,
             slate=self._slate,
             shown=(self._codes >> 1 if labelled else self._codes).astype(np.int32),

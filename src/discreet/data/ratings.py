@@ -1,0 +1,48 @@
+"""What a ratings data set is: who rated what how high, in compact arrays, and the public side of the items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Items:
+    """The public side of a ratings data set. What a source does not say is empty, and `years` is -1."""
+
+    ids: Sequence[str]
+    titles: Sequence[str]
+    genres: Sequence[tuple[str, ...]]
+    years: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """Ratings in the order of their file: `users[user[i]]` gave item `items.ids[item[i]]` the rating `value[i]`.
+
+    A user rates an item at most once. `time` is in seconds since 1970 (UTC), or -1 where the source does not say.
+    `scale` is the lowest and the highest rating that the source allows, or those that occur where it does not say.
+    """
+
+    name: str
+    user: NDArray[np.int32]
+    item: NDArray[np.int32]
+    value: NDArray[np.float32]
+    time: NDArray[np.int64]
+    users: Sequence[str]
+    items: Items
+    scale: tuple[float, float]
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    @property
+    def density(self) -> float:
+        """The share of all pairs of a user and an item that are rated."""
+        return len(self) / (len(self.users) * len(self.items))

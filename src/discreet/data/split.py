@@ -1,0 +1,51 @@
+"""Cutting a news data set by time and by reader.
+
+An impression keeps the history it was recorded with, whichever part it falls into: splitting never moves a click into an
+earlier impression's past.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from discreet.data.news import Impressions, NewsData
+from discreet.errors import DiscreetError
+
+
+def split_at(impressions: Impressions, time: int) -> tuple[Impressions, Impressions]:
+    """The impressions before `time` (seconds since 1970), and those at or after it."""
+    early = impressions.time < time
+    return impressions.select(early), impressions.select(~early)
+
+
+def with_validation(data: NewsData, fraction: float = 0.1) -> NewsData:
+    """Cut the last `fraction` of the train impressions off as `validation`, for tuning without a look at `dev`.
+
+    Impressions of one second stay together, so the part may be a little larger than asked for.
+    """
+    if not 0 < fraction < 1:
+        raise ValueError(f"fraction must lie between 0 and 1, got {fraction}")
+    train = data.splits["train"]
+    if len(train) < 2:
+        raise DiscreetError(f"{data.name}: {len(train)} train impressions are too few to cut a validation part off")
+    first = min(int(len(train) * (1 - fraction)), len(train) - 1)
+    early, late = split_at(train, int(train.time[first]))
+    if not len(early):
+        raise DiscreetError(f"{data.name}: train is too short in time to cut a validation part of {fraction:.0%} off")
+    rest = {name: part for name, part in data.splits.items() if name != "train"}
+    return replace(data, splits={"train": early, "validation": late, **rest})
+
+
+def half_of_readers(data: NewsData, seed: int) -> NewsData:
+    """FedNewsRec's protocol: a random half of the readers train, all are tested.
+
+    The train impressions of the other half are dropped; every other split stays whole. The half is drawn from all
+    readers, rounded up.
+    """
+    trains = np.zeros(len(data.readers), dtype=bool)
+    drawn = np.random.default_rng(seed).permutation(len(data.readers))
+    trains[drawn[: (len(data.readers) + 1) // 2]] = True
+    train = data.splits["train"]
+    return replace(data, splits={**data.splits, "train": train.select(trains[train.reader])})
