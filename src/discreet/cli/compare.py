@@ -1,0 +1,67 @@
+"""`discreet compare`: methods side by side on one data set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.options import AsJson, NewsPath, Seed, Split, Text, console, parse_epsilons, print_json
+
+
+def compare(
+    data: NewsPath,
+    methods: Annotated[
+        str | None, typer.Option(help="Which methods, separated by commas ('discreet list' names them); default all baselines.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="The model for the methods that train one.")] = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            help="Privacy budgets, separated by commas, inf for no noise: the lifetime budget of methods with a proof, the"
+            " published claim of methods as published (their true ε stands beside it)."
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="How many times each method is trained, with different seeds.")] = 1,
+    split: Split = "dev",
+    text: Text = "auto",
+    half: Annotated[
+        bool, typer.Option("--half", help="FedNewsRec's protocol: a random half of the readers train, all are tested.")
+    ] = False,
+    out: Annotated[Path, typer.Option(help="Folder for report.html, comparison.json and .md, plots and measurements.")] = Path(
+        "report"
+    ),
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Train methods and compare their ranking on the same impressions.
+
+    Prints one table with standard errors and paired differences from the best baseline, and writes it with plots to
+    OUT/report.html. Interrupted, it goes on where it stopped: finished measurements are kept in OUT/measurements.
+
+    Example: discreet compare world --methods popularity,content,combined
+    """
+    from discreet.data.open import open_news
+    from discreet.data.split import half_of_readers
+    from discreet.evaluation.report import write_report
+    from discreet.evaluation.table import rich_table
+    from discreet.methods.base import Task
+    from discreet.methods.experiment import Store, variants
+    from discreet.methods.experiment import compare as run_comparison
+    from discreet.methods.registry import BASELINES
+
+    names = [name.strip() for name in methods.split(",")] if methods else list(BASELINES)
+    chosen = list(variants(names, model, parse_epsilons(epsilon)))
+    news = open_news(data)
+    if half:
+        news = half_of_readers(news, seed)
+    comparison = run_comparison(
+        Task(news, text), chosen, split, range(seed, seed + seeds), Store(out / "measurements")
+    )
+    report = write_report(comparison, out)
+    if as_json:
+        print_json(comparison.to_json())
+    else:
+        console.print(rich_table(comparison))
+        console.print(f"Report: {report}", highlight=False)
