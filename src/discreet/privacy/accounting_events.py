@@ -1,4 +1,4 @@
-"""Events that dp-accounting does not have, in its own style: what happened, as a frozen value, and nothing about its cost.
+"""Events that dp-accounting does not have, in its style: what happened, as a frozen value, and nothing of its cost.
 
 Throughout Discreet the noise multiplier of an event is the noise's scale over the sensitivity *under the adjacency of
 the mechanism that reports it*, so that two neighbouring inputs are always one sensitivity apart.
