@@ -49,9 +49,10 @@ class NewsModel(nn.Module, ABC):
 
     @abstractmethod
     def encode_readers(self, clicks: Tensor, copies: Tensor) -> Tensor:
-        """Readers' vectors [n, size] from their clicks' vectors [n, clicks, size], oldest first, with `copies` [n, clicks].
+        """Readers' vectors [n, size] from their clicks' vectors [n, clicks, size], with `copies` [n, clicks].
 
-        The padding comes first, as one position with its copies, so that the latest click is always last.
+        The oldest click comes first, and before it the padding, as one position with its copies, so that the latest
+        click is always last.
         """
 
     @staticmethod

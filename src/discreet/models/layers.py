@@ -1,0 +1,152 @@
+"""The layers that the published models share, each of which knows that a position may stand for several equal ones.
+
+`copies` [n, positions] says for how many equal positions of the padded row a position stands (see `base`); 0 means that
+it is not there. Each layer gives exactly what it would give on the padded row. All are plain functions of their
+parameters, so that `torch.func` can differentiate them reader by reader: no state, no dropout, no branch on values.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812 (PyTorch's own name for it)
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+
+class WordEmbedding(nn.Module):
+    """Word vectors [n, words, size] of positions in the vocabulary; padding (0) has a learnt vector e₀ of its own.
+
+    The vectors of real words are learnt only if `trained`: otherwise they are public and fixed, as in FedNewsRec's
+    released code, and no gradient of the size of the vocabulary has to leave a device.
+    """
+
+    SPREAD = 0.4
+    """Standard deviation of vectors drawn at random: that of an entry of the 300-dimensional GloVe vectors."""
+
+    def __init__(self, words: int, size: int, *, trained: bool) -> None:
+        super().__init__()
+        self.padding = nn.Parameter(torch.zeros(size))
+        vectors = torch.randn(words, size) * self.SPREAD
+        self.vectors: Tensor
+        if trained:
+            self.vectors = nn.Parameter(vectors)
+        else:
+            self.register_buffer("vectors", vectors)
+
+    def fill(self, vectors: NDArray[np.floating]) -> None:
+        """Put public vectors [words, size] in the place of the random ones."""
+        if vectors.shape != tuple(self.vectors.shape):
+            raise ValueError(f"word vectors of shape {vectors.shape} do not fit a table of {tuple(self.vectors.shape)}")
+        with torch.no_grad():
+            self.vectors.copy_(torch.as_tensor(vectors))
+
+    def forward(self, words: Tensor) -> Tensor:
+        """Look the words up."""
+        return torch.where((words == 0).unsqueeze(-1), self.padding, F.embedding(words, self.vectors))
+
+
+class WordConvolution(nn.Module):
+    """A window of three words slid over the text, ReLU(W · [x₋₁, x, x₊₁] + b), with zeros beyond both ends.
+
+    Written as three matrix products, which `vmap` over parameters turns into batched products (a convolution would
+    become a grouped one, several times slower on a CPU).
+    """
+
+    def __init__(self, size: int, filters: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(3, size, filters))
+        self.bias = nn.Parameter(torch.zeros(filters))
+        bound = math.sqrt(6 / (3 * size + 3 * filters))
+        nn.init.uniform_(self.weight, -bound, bound)
+
+    def forward(self, words: Tensor) -> Tensor:
+        """Word vectors [n, words, size] in context, [n, words, filters]."""
+        neighbours = torch.cat(
+            (F.pad(words[..., :-1, :], (0, 0, 1, 0)), words, F.pad(words[..., 1:, :], (0, 0, 0, 1))), dim=-1
+        )
+        return F.relu(neighbours @ self.weight.flatten(0, 1) + self.bias)
+
+
+class SelfAttention(nn.Module):
+    """Multi-head self-attention (Vaswani et al. 2017) without output projection or bias, as NRMS publishes it.
+
+    Position i's output is Σⱼ aᵢⱼ Vxⱼ with aᵢⱼ ∝ copiesⱼ · exp(⟨Qxᵢ, Kxⱼ⟩ / √head size), head by head.
+    """
+
+    def __init__(self, size: int, heads: int, head_size: int) -> None:
+        super().__init__()
+        self.heads, self.head_size = heads, head_size
+        self.weight = nn.Parameter(torch.empty(size, 3, heads * head_size))
+        bound = math.sqrt(6 / (size + heads * head_size))
+        nn.init.uniform_(self.weight, -bound, bound)
+
+    def forward(self, inputs: Tensor, copies: Tensor) -> Tensor:
+        """Inputs [n, positions, size] in the light of one another, [n, positions, heads · head size]."""
+        n, positions, _ = inputs.shape
+        projected = (inputs @ self.weight.flatten(1)).view(n, positions, 3, self.heads, self.head_size)
+        queries, keys, values = projected.permute(2, 0, 3, 1, 4).unbind(0)
+        logits = (queries / math.sqrt(self.head_size)) @ keys.transpose(-1, -2)
+        weights = torch.softmax(logits + log_copies(copies, logits)[:, None, None, :], dim=-1)
+        return (weights @ values).transpose(1, 2).reshape(n, positions, self.heads * self.head_size)
+
+
+class AttentionPooling(nn.Module):
+    """Additive attention: the mean of the inputs with weights ∝ copies · exp(⟨q, tanh(Wx + b)⟩)."""
+
+    def __init__(self, size: int, query_size: int) -> None:
+        super().__init__()
+        self.project = nn.Linear(size, query_size)
+        nn.init.xavier_uniform_(self.project.weight)
+        nn.init.zeros_(self.project.bias)
+        bound = math.sqrt(6 / (query_size + 1))
+        self.query = nn.Parameter(torch.empty(query_size).uniform_(-bound, bound))
+
+    def forward(self, inputs: Tensor, copies: Tensor) -> Tensor:
+        """Inputs [n, positions, size] as one vector [n, size] each."""
+        logits = torch.tanh(self.project(inputs)) @ self.query
+        weights = torch.softmax(logits + log_copies(copies, logits), dim=-1)
+        return (weights.unsqueeze(-2) @ inputs).squeeze(-2)
+
+
+class RecentGRU(nn.Module):
+    """The last state of a gated recurrent unit (Cho et al. 2014) run over the latest `recent` clicks of a history.
+
+    Gates and parameters are those of `torch.nn.GRU`, one cell after the other so that `vmap` passes through it. The
+    recent clicks are first written out, padding repeated: that is at most `recent` steps, whatever the padding.
+    """
+
+    def __init__(self, size: int, state_size: int, recent: int) -> None:
+        super().__init__()
+        self.state_size, self.recent = state_size, recent
+        self.from_input = nn.Linear(size, 3 * state_size)
+        self.from_state = nn.Linear(state_size, 3 * state_size)
+        for layer in (self.from_input, self.from_state):
+            nn.init.zeros_(layer.bias)
+        nn.init.xavier_uniform_(self.from_input.weight)
+        for gate in self.from_state.weight.data.chunk(3):
+            nn.init.orthogonal_(gate)
+
+    def forward(self, clicks: Tensor, copies: Tensor) -> Tensor:
+        """Clicks [n, positions, size], oldest first, as one state [n, state size]."""
+        last = copies.cumsum(-1)
+        steps = last[..., -1:] - torch.arange(self.recent, 0, -1, device=copies.device)
+        position = (last.unsqueeze(-2) <= steps.unsqueeze(-1)).sum(-1)
+        there = (steps >= 0).unsqueeze(-1)
+        inputs = self.from_input(torch.take_along_dim(clicks, position.unsqueeze(-1), dim=-2))
+        state = torch.zeros_like(inputs[..., 0, : self.state_size])
+        for step in range(self.recent):
+            from_input = inputs[..., step, :].chunk(3, dim=-1)
+            from_state = self.from_state(state).chunk(3, dim=-1)
+            reset = torch.sigmoid(from_input[0] + from_state[0])
+            keep = torch.sigmoid(from_input[1] + from_state[1])
+            proposal = torch.tanh(from_input[2] + reset * from_state[2])
+            state = torch.where(there[..., step, :], proposal + keep * (state - proposal), state)
+        return state
+
+
+def log_copies(copies: Tensor, like: Tensor) -> Tensor:
+    """What to add to soft-max logits so that a position counts `copies` times; −∞ where there is none."""
+    return copies.to(like.dtype).log()
