@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import tarfile
+import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NoReturn, Protocol
 
@@ -46,13 +49,28 @@ def require(folder: Path, name: str) -> Path:
 
 def blocks(path: Path, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[int, bytes]]:
     """Yield the content of a plain, .gz or .xz file as `(number of the first line, whole lines)`."""
+    with reading(path), open_plain(path) as stream:
+        yield from whole_lines(stream, block_bytes)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn what can go wrong while a file is read or unpacked into one clear error."""
     try:
-        with _open(path) as stream:
-            yield from whole_lines(stream, block_bytes)
-    except (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error) as error:
+        yield
+    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, tarfile.TarError, zipfile.BadZipFile) as error:
         raise InputError(path, f"is damaged or incomplete ({error}); download it again") from error
     except OSError as error:
         raise InputError(path, f"cannot be read ({error.strerror or error})") from error
+
+
+def open_plain(path: Path) -> BinaryIO | gzip.GzipFile | lzma.LZMAFile:
+    """Open a file, unpacking it on the way if its name ends with .gz or .xz."""
+    if path.suffix == ".gz":
+        return gzip.open(path, "rb")
+    if path.suffix == ".xz":
+        return lzma.open(path, "rb")
+    return path.open("rb")
 
 
 def whole_lines(stream: SupportsRead, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[int, bytes]]:
@@ -91,13 +109,18 @@ def table(path: Path, first_line: int, block: bytes, columns: Sequence[str], sep
 def explain_fields(path: Path, first_line: int, block: bytes, expected: int, separator: str = "\t") -> NoReturn:
     """Find the first line that is not UTF-8 or has the wrong number of fields, and say so."""
     shown = {"\t": "tab-separated", ",": "comma-separated"}.get(separator, f"'{separator}'-separated")
-    for number, raw in enumerate(block.splitlines() if b"\r" not in block else block.split(b"\n"), first_line):
+    for number, raw in enumerate(split_lines(block), first_line):
         text = decode(path, number, raw)
         found = text.count(separator) + 1
         if found != expected:
             problem = f"has {found} {shown} fields, {expected} expected; the line may be cut off"
             raise InputError(path, problem, number)
     raise InputError(path, f"is not a table of {expected} {shown} columns", first_line)
+
+
+def split_lines(block: bytes) -> list[bytes]:
+    """The lines of a block, without their ends."""
+    return [line.removesuffix(b"\r") for line in block.removesuffix(b"\n").split(b"\n")]
 
 
 def decode(path: Path, line: int, raw: bytes) -> str:
@@ -109,11 +132,3 @@ def decode(path: Path, line: int, raw: bytes) -> str:
             f"is not UTF-8 text (byte 0x{raw[error.start]:02x} at column {error.start + 1}); convert the file to UTF-8"
         )
         raise InputError(path, problem, line) from error
-
-
-def _open(path: Path) -> BinaryIO | gzip.GzipFile | lzma.LZMAFile:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rb")
-    if path.suffix == ".xz":
-        return lzma.open(path, "rb")
-    return path.open("rb")

@@ -1,7 +1,7 @@
 """Cutting a news data set by time and by reader.
 
-An impression keeps the history it was recorded with, whichever part it falls into: splitting never moves a click into an
-earlier impression's past.
+An impression keeps the history it was recorded with, whichever part it falls into: splitting never moves a click into
+an earlier impression's past.
 """
 
 from __future__ import annotations

@@ -1,0 +1,61 @@
+"""Files wherever they are: in a folder, a zip or a tar archive."""
+
+from __future__ import annotations
+
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePosixPath
+
+from discreet.data.lines import SupportsRead, open_plain, reading
+from discreet.errors import InputError
+
+TAR_ENDINGS = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz")
+Wanted = Callable[[str], bool]
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a file's name says that it is a zip or tar archive."""
+    return path.is_file() and path.name.lower().endswith((".zip", *TAR_ENDINGS))
+
+
+def each_file(path: Path, wanted: Wanted) -> Iterator[tuple[Path, SupportsRead]]:
+    """Open, one after the other, the files whose name (without folders) is `wanted`.
+
+    Folders are searched two levels deep, by name; archives are read in their own order, in one pass. Each stream is to
+    be read before the next is asked for, inside `reading(path)`. Files ending with .gz or .xz are unpacked on the way.
+    """
+    if path.is_dir():
+        for file in sorted([*path.glob("*"), *path.glob("*/*")]):
+            if file.is_file() and wanted(file.name):
+                with open_plain(file) as stream:
+                    yield file, stream
+    elif path.name.lower().endswith(".zip"):
+        yield from _each_in_zip(path, wanted)
+    else:
+        with tarfile.open(path, "r|*") as tar:
+            for member in tar:
+                if member.isfile() and wanted(PurePosixPath(member.name).name):
+                    content = tar.extractfile(member)
+                    assert content is not None, "a regular file has content"
+                    yield path / member.name, content
+
+
+def has_file(path: Path, wanted: Wanted) -> bool:
+    """Whether a folder or archive holds a file whose name is `wanted`."""
+    with reading(path):
+        return next(each_file(path, wanted), None) is not None
+
+
+def _each_in_zip(path: Path, wanted: Wanted) -> Iterator[tuple[Path, SupportsRead]]:
+    with zipfile.ZipFile(path) as archive:
+        for name in sorted(archive.namelist()):
+            if not name.endswith("/") and wanted(PurePosixPath(name).name):
+                try:
+                    content = archive.open(name)
+                except (RuntimeError, NotImplementedError) as error:
+                    raise InputError(
+                        path, f"{name} cannot be unpacked ({error}); unzip it to a folder first"
+                    ) from error
+                with content:
+                    yield path / name, content
