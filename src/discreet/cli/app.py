@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from discreet.cli import data
+from discreet.cli import compare, data, demo, evaluate, listing, train
 
 app = typer.Typer(
     help="Private recommendation that says truthfully what it costs in privacy.",
@@ -14,4 +14,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(demo.demo)
 app.add_typer(data.app, name="data")
+app.command()(train.train)
+app.command()(evaluate.evaluate)
+app.command()(compare.compare)
+app.command("list")(listing.list_all)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import shlex
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli.options import AsJson, NewsPath, Seed, Split, Text, console, parse_epsilons, print_json
+from discreet.files import replacing_file
+
+if TYPE_CHECKING:
+    from discreet.evaluation.results import Comparison
 
 
 def compare(
@@ -44,7 +51,6 @@ def compare(
     """
     from discreet.data.open import open_news
     from discreet.data.split import half_of_readers
-    from discreet.evaluation.report import write_report
     from discreet.evaluation.table import rich_table
     from discreet.methods.base import Task
     from discreet.methods.experiment import Store, variants
@@ -59,9 +65,27 @@ def compare(
     comparison = run_comparison(
         Task(news, text), chosen, split, range(seed, seed + seeds), Store(out / "measurements")
     )
-    report = write_report(comparison, out)
+    save_comparison(comparison, out)
     if as_json:
         print_json(comparison.to_json())
     else:
         console.print(rich_table(comparison))
-        console.print(f"Report: {report}", highlight=False)
+        console.print(f"Report: {out / 'report.html'}", highlight=False)
+
+
+def save_comparison(comparison: Comparison, folder: Path) -> None:
+    """Write the comparison for people (report.html, comparison.md), for scripts (comparison.json), and its plot."""
+    from discreet.evaluation.plots import write_auc_plot
+    from discreet.evaluation.report import write_report
+    from discreet.evaluation.table import markdown_table
+
+    command = shlex.join(["discreet", *sys.argv[1:]])
+    write_report(comparison, folder / "report.html", command)
+    write_auc_plot(comparison, folder / "auc.svg")
+    texts = {
+        "comparison.md": markdown_table(comparison),
+        "comparison.json": json.dumps(comparison.to_json(), indent=2, ensure_ascii=False),
+    }
+    for name, text in texts.items():
+        with replacing_file(folder / name) as draft:
+            draft.write_text(text + "\n", encoding="utf-8")

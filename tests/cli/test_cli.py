@@ -1,0 +1,161 @@
+"""The commands as a user runs them, on a small generated world."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from discreet.cli import run
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli") / "world"
+    assert run(["data", "synth", str(folder), "--readers", "200", "--seed", "5", "--json"]) == 0
+    return folder
+
+
+def test_compare_prints_the_contract_and_writes_the_report(world, tmp_path, capsys):
+    out = tmp_path / "report"
+    arguments = ["compare", str(world), "--methods", "random,popularity,content", "--text", "hashed", "--out", str(out)]
+    assert run([*arguments, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["split"] == "dev"
+    assert [method["method"] for method in told["methods"]] == ["random", "popularity", "content"]
+    for method in told["methods"]:
+        assert set(method) == {"method", "model", "epsilon", "seeds", "auc", "mrr", "ndcg@5", "ndcg@10", "guarantee"}
+        assert 0 < method["auc"]["mean"] < 1
+        assert method["auc"]["se"] > 0
+    assert {"report.html", "comparison.json", "comparison.md", "auc.svg"} <= {path.name for path in out.iterdir()}
+    assert json.loads((out / "comparison.json").read_text()) == told
+
+
+def test_compare_goes_on_where_it_stopped(world, tmp_path, capsys, monkeypatch):
+    from discreet.methods.baselines import Content
+
+    out = tmp_path / "report"
+    arguments = ["compare", str(world), "--methods", "random,content", "--text", "hashed", "--out", str(out), "--json"]
+    interrupted = pytest.MonkeyPatch()
+    interrupted.setattr(Content, "score", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    assert run(arguments) == 130
+    interrupted.undo()
+    assert not (out / "report.html").exists()
+    kept = list((out / "measurements").iterdir())
+    assert [path.name.split("-")[0] for path in kept] == ["random"]
+    capsys.readouterr()
+    assert run(arguments) == 0
+    first = json.loads(capsys.readouterr().out)
+    monkeypatch.setattr(Content, "score", lambda *_: pytest.fail("measured again"))
+    assert run(arguments) == 0
+    assert json.loads(capsys.readouterr().out) == first
+
+
+def test_train_then_evaluate_gives_what_compare_gives(world, tmp_path, capsys):
+    trained = tmp_path / "run"
+    assert run(["train", str(world), "--method", "combined", "--text", "hashed", "--out", str(trained), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["guarantee"] is None
+    assert run(["evaluate", str(trained), str(world), "--json"]) == 0
+    evaluated = json.loads(capsys.readouterr().out)["methods"][0]
+    assert run(["compare", str(world), "--methods", "combined", "--text", "hashed", "--out", str(tmp_path / "r"), "--json"]) == 0
+    assert evaluated == json.loads(capsys.readouterr().out)["methods"][0]
+    assert run(["train", str(world), "--method", "combined", "--text", "hashed", "--out", str(trained)]) == 2
+    assert "--overwrite" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("damage", ["missing", "not json", "newer", "no weights", "bad weights", "unknown method"])
+def test_a_damaged_run_is_refused_in_one_line(world, tmp_path, capsys, damage):
+    trained = tmp_path / "run"
+    assert run(["train", str(world), "--method", "combined", "--text", "hashed", "--out", str(trained)]) == 0
+    about = trained / "run.json"
+    match damage:
+        case "missing":
+            about.unlink()
+        case "not json":
+            about.write_text("{")
+        case "newer":
+            about.write_text(about.read_text().replace('"format": 1', '"format": 99'))
+        case "no weights":
+            (trained / "state.safetensors").unlink()
+        case "bad weights":
+            (trained / "state.safetensors").write_bytes(b"\x00" * 5)
+        case "unknown method":
+            about.write_text(about.read_text().replace('"combined"', '"nothing"'))
+    capsys.readouterr()
+    assert run(["evaluate", str(trained), str(world)]) == 2
+    assert_one_line(capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["compare", "nowhere"],
+        ["compare", "{world}", "--methods", "nothing"],
+        ["compare", "{world}", "--epsilon", "minus one"],
+        ["compare", "{world}", "--epsilon", "-1"],
+        ["compare", "{world}", "--split", "future", "--text", "hashed"],
+        ["compare", "{world}", "--text", "no/such/model"],
+        ["evaluate", "nowhere", "{world}"],
+        ["train", "nowhere", "--method", "content", "--out", "{tmp}/x"],
+        ["data", "check", "nowhere"],
+        ["data", "check", "{tmp}"],
+        ["nonsense"],
+        ["compare"],
+    ],
+)
+def test_bad_input_is_one_line_and_code_2_and_leaves_nothing(world, tmp_path, capsys, arguments):
+    before = sorted(tmp_path.rglob("*"))
+    filled = [word.format(world=world, tmp=tmp_path) for word in arguments]
+    if arguments[0] == "compare":
+        filled += ["--out", str(tmp_path / "report")]
+    assert run(filled) == 2
+    told = capsys.readouterr()
+    assert_one_line(told.err)
+    assert told.out == ""
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_half_of_the_readers_train(world, tmp_path, capsys):
+    arguments = ["compare", str(world), "--methods", "popularity", "--out", str(tmp_path / "r"), "--json"]
+    assert run([*arguments, "--half"]) == 0
+    half = json.loads(capsys.readouterr().out)["methods"][0]
+    assert run(arguments) == 0
+    whole = json.loads(capsys.readouterr().out)["methods"][0]
+    assert half["auc"] != whole["auc"]
+
+
+def test_check_counts_the_world(world, capsys):
+    assert run(["data", "check", str(world), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["readers"] == 200
+    assert run(["data", "check", str(world)]) == 0
+    assert "200" in capsys.readouterr().out
+
+
+def test_synth_refuses_to_overwrite(world, capsys):
+    assert run(["data", "synth", str(world)]) == 2
+    assert_one_line(capsys.readouterr().err)
+
+
+def test_list_names_every_method(capsys):
+    from discreet.methods.registry import METHODS
+
+    assert run(["list", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [method["method"] for method in told["methods"]] == list(METHODS)
+    assert run(["list"]) == 0
+    assert "popularity" in capsys.readouterr().out
+
+
+def test_help_teaches_and_answers_at_once():
+    done = subprocess.run([sys.executable, "-X", "importtime", "-m", "discreet", "compare", "--help"], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "Example" in done.stdout
+    assert "torch" not in done.stderr, "help must not wait for heavy libraries"
+    assert "scipy" not in done.stderr
+
+
+def assert_one_line(told):
+    lines = [line for line in told.splitlines() if line.strip()]
+    assert len(lines) == 1, told
+    assert lines[0].startswith("discreet: ")
