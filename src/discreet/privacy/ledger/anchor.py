@@ -1,0 +1,71 @@
+"""The anchor: a small file beside the debits that remembers how many there were, so that an older copy is noticed."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from discreet.privacy.ledger.errors import LedgerUntrusted
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """What the debits must at least be.
+
+    Attributes:
+        ledger: The ledger's random identity.
+        debits: The number of the latest debit.
+        latest: The latest time the ledger has seen, in seconds since 1970.
+        inode: The file number of the debits. A folder put back from a backup, or copied, has another one.
+    """
+
+    ledger: str
+    debits: int
+    latest: int
+    inode: int
+
+    @classmethod
+    def read(cls, path: Path) -> Anchor | None:
+        """The anchor, or None where there is no file."""
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except UnicodeDecodeError as error:
+            raise _unreadable(path) from error
+        try:
+            fields = json.loads(text)
+            return cls(str(fields["ledger"]), int(fields["debits"]), int(fields["latest"]), int(fields["inode"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise _unreadable(path) from error
+
+    def write(self, path: Path) -> None:
+        """Replace the file, and return only when the new one is on the disk."""
+        draft = path.with_name(f".{path.name}.new")
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(json.dumps(asdict(self)).encode() + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+            flush_folder(path.parent)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def flush_folder(folder: Path) -> None:
+    """Return when the folder's list of files is on the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _unreadable(path: Path) -> LedgerUntrusted:
+    return LedgerUntrusted(
+        path, "cannot be read as an anchor, so the debits cannot be trusted; recover the ledger to go on"
+    )

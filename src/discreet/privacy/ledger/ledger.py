@@ -1,0 +1,194 @@
+"""The ledger itself: debit, flush, and only then release."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from discreet.privacy.guarantee import Guarantee, Unit
+from discreet.privacy.ledger.anchor import Anchor
+from discreet.privacy.ledger.answer import Answer, Origin
+from discreet.privacy.ledger.book import Ask, Book, Header
+from discreet.privacy.ledger.budget import Budget, Schedule, cost
+from discreet.privacy.ledger.debit import State, Tally
+from discreet.privacy.ledger.errors import BudgetExhausted, LedgerError
+from discreet.privacy.ledger.statement import Statement
+from discreet.privacy.ledger.store import Store
+
+Clock = Callable[[], float]
+
+
+class Ledger:
+    """A device's account of what its releases have cost, in a folder of its own.
+
+    For every click, the sum of the ε of all releases computed from it is at most what the ledger says of its epoch,
+    and that is at most the budget: also after a crash at any moment, with several processes at once, and when the
+    clock is set back. The first opening makes the folder; budget and schedule then hold for its life.
+
+    Args:
+        folder: Where the ledger lives. Readable by its owner only.
+        budget: The most that one unit may cost over its life.
+        schedule: When epochs begin; public, and the same for every device.
+        clock: Seconds since 1970.
+        patience: For how many seconds to wait for another process.
+    """
+
+    def __init__(
+        self, folder: Path, budget: Budget, schedule: Schedule, *, clock: Clock = time.time, patience: float = 30.0
+    ) -> None:
+        self.budget = budget
+        self.schedule = schedule
+        self._clock = clock
+        self._store = Store(Path(folder), patience)
+        self._store.make_folder()
+        with self._store.lock():
+            if self._store.is_new():
+                self._store.create(_new_header(budget, schedule, int(clock())))
+            self._store.check_integrity()
+            with self._store.reading() as book:
+                header = book.header()
+            if self._store.anchor() is None:
+                with self._store.writing("no ledger was made"):
+                    pass
+        for name, ours, theirs in (("budget", budget, header.budget), ("schedule", schedule, header.schedule)):
+            if ours != theirs:
+                raise LedgerError(self._store.path, f"was started with another {name} ({theirs}), which holds for life")
+
+    def current_epoch(self) -> int:
+        """The epoch that a click of this moment belongs to. It never goes back, even if the clock does."""
+        with self._store.lock():
+            with self._store.reading() as book:
+                now, latest = self._now(book, self._store.anchor()), book.header().latest
+            epoch = self._epoch_at(now)
+            if epoch != self.schedule.epoch_at(latest):
+                with self._store.writing("the clock could not be moved forward") as book:
+                    book.advance(now)
+            return epoch
+
+    def release(
+        self,
+        purpose: str,
+        epoch: int,
+        guarantee: Guarantee,
+        make: Callable[[], bytes],
+        *,
+        part: str = "",
+        since: int | None = None,
+        clicks: int | None = None,
+        check: Callable[[], None] | None = None,
+        fallback_to_old: bool = False,
+    ) -> Answer:
+        """The release for a purpose and an epoch: the one that was made before, or a new one that is paid first.
+
+        Nothing of `make` has run when the debit is on the disk, so whatever ends the process from then on, the debit
+        stands. If no bytes were kept (the process was killed, or `make` failed), the next call pays once more.
+
+        Args:
+            purpose: What it is for. A click pays for each purpose anew.
+            epoch: Whose clicks it is computed from.
+            guarantee: What it costs each of these clicks.
+            make: Computes the release, from clicks of this epoch (and part) only. Called at most once.
+            part: Which part of the epoch it is computed from, if not all; such as one impression. Parts have no click
+                in common, and which part a click is in must not depend on what was clicked.
+            since: The first epoch whose clicks it is computed from, if not `epoch`.
+            clicks: From how many clicks at most, for the user-level sum of the statement.
+            check: Called before anything is paid; raises if the release cannot be made.
+            fallback_to_old: When the budget is gone, answer with the newest release kept for this purpose and part.
+
+        Raises:
+            BudgetExhausted: The budget does not allow it, and there is no old release to answer with.
+            LedgerError: The ledger cannot be used or written; no release was made, unless the line says so.
+        """
+        ask = Ask(purpose, epoch, guarantee, part, epoch if since is None else since, clicks)
+        self.budget.require_same_terms(guarantee)
+        with self._store.lock():
+            with self._store.reading() as book:
+                kept = book.kept(purpose, part, epoch)
+                if kept is not None:
+                    return Answer(*kept, Origin.KEPT)
+                now = self._now(book, self._store.anchor())
+                refusal = self._refusal(book, ask, now)
+                if refusal is not None:
+                    old = book.kept(purpose, part, None) if fallback_to_old else None
+                    if old is None:
+                        raise refusal
+                    return Answer(*old, Origin.OLD)
+            if check is not None:
+                check()
+            with self._store.writing("nothing was spent or released") as book:
+                number = book.debit(ask, now, State.DEBITED)
+                book.advance(now)
+            payload = make()
+            if not isinstance(payload, bytes):
+                raise TypeError(f"make must return bytes, not {type(payload).__name__}; what it cost stays spent")
+            with self._store.writing(
+                "the release could not be kept and was not sent; what it cost stays spent"
+            ) as book:
+                book.keep(number, payload)
+            return Answer(payload, guarantee, epoch, Origin.FRESH)
+
+    def forget(self) -> None:
+        """Drop all kept releases and the names of parts. What was spent stays spent.
+
+        Nothing is ever released again from the epochs up to the current one, whose clicks are being forgotten.
+        """
+        with self._store.lock(), self._store.writing("nothing was forgotten") as book:
+            now = self._now(book, self._store.anchor())
+            book.advance(now)
+            book.forget(self._epoch_at(now))
+
+    def statement(self) -> Statement:
+        """What was spent, on what, since when."""
+        with self._store.lock(), self._store.reading() as book:
+            return Statement.of(book)
+
+    @classmethod
+    def recover(
+        cls, folder: Path, budget: Budget, schedule: Schedule, *, clock: Clock = time.time, patience: float = 30.0
+    ) -> Ledger:
+        """Go on with a ledger that is damaged, gone, or older than it should be (`LedgerUntrusted`).
+
+        Nobody knows what was spent, so the whole budget of every click up to the current epoch is written off. No
+        release can have touched a later click, so later epochs begin with a full budget; for the unit `user` there is
+        nothing left, ever. A damaged file is kept beside the new one.
+        """
+        store = Store(Path(folder), patience)
+        store.make_folder()
+        with store.lock():
+            store.write_off(_new_header(budget, schedule, int(clock())))
+        return cls(folder, budget, schedule, clock=clock, patience=patience)
+
+    def _now(self, book: Book, anchor: Anchor | None) -> int:
+        return max(int(self._clock()), book.header().latest, anchor.latest if anchor else 0)
+
+    def _epoch_at(self, now: int) -> int:
+        epoch = self.schedule.epoch_at(now)
+        if epoch < 0:
+            raise LedgerError(self._store.path, f"the clock is before the first epoch ({self.schedule.begins(0)})")
+        return epoch
+
+    def _refusal(self, book: Book, ask: Ask, now: int) -> BudgetExhausted | None:
+        """Why this release may not be paid, if it may not; an epoch that has not begun is a programming error."""
+        current = self._epoch_at(now)
+        if ask.epoch > current:
+            raise ValueError(f"epoch {ask.epoch} has not begun; it is epoch {current}")
+        forgotten = book.header().forgotten_through
+        if ask.since <= forgotten:
+            reason = f"the history up to epoch {forgotten} was forgotten, nothing more is released from it"
+            return BudgetExhausted(self._store.path, reason)
+        unit = self.budget.unit
+        debits = book.debits() if unit is Unit.USER else book.debits_touching(ask.since, ask.epoch)
+        clicks = (ask.since, ask.epoch, ask.part)
+        spent = Tally.of(unit, debits).most(*clicks)
+        after = Tally.of(unit, [*debits, ask.as_debit(0, now, State.DEBITED)]).most(*clicks)
+        if after.epsilon <= self.budget.epsilon and after.delta <= self.budget.delta:
+            return None
+        wanted, gone = cost(ask.guarantee.epsilon, ask.guarantee.delta), cost(spent.epsilon, spent.delta)
+        reason = f"'{ask.purpose}' of epoch {ask.epoch} would cost {wanted}, where {gone} of {self.budget} is spent"
+        return BudgetExhausted(self._store.path, reason)
+
+
+def _new_header(budget: Budget, schedule: Schedule, now: int) -> Header:
+    return Header(secrets.token_hex(16), now, now, -1, budget, schedule)
