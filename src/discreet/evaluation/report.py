@@ -1,0 +1,64 @@
+"""One self-contained HTML page for a comparison: nothing is fetched when it opens, and it may be sent by mail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from discreet.evaluation.plots import auc_plot_svg, color_scheme_css, epsilon_plot_svg
+from discreet.evaluation.results import Comparison
+from discreet.evaluation.table import headings, legend, rows
+from discreet.files import replacing_file
+
+
+def write_report(comparison: Comparison, path: Path, command: str | None = None) -> None:
+    """Write the report.
+
+    Args:
+        comparison: What to show.
+        path: The HTML file, replaced as a whole.
+        command: The command that made it, shown so that a reader can repeat it.
+    """
+    with replacing_file(path) as draft:
+        draft.write_text(html_report(comparison, command), encoding="utf-8")
+
+
+def html_report(comparison: Comparison, command: str | None = None) -> str:
+    """The report's text."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    pages = Environment(
+        loader=PackageLoader("discreet.evaluation", "pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    by_epsilon = epsilon_plot_svg(comparison)
+    return pages.get_template("report.html").render(
+        comparison=comparison,
+        reference=comparison.reference,
+        headings=headings(comparison),
+        rows=rows(comparison),
+        labels=[result.label for result in comparison.results],
+        legend=legend(comparison),
+        summary=_summary(comparison),
+        plot_colors=Markup(color_scheme_css()),
+        auc_plot=Markup(auc_plot_svg(comparison)),
+        epsilon_plot=None if by_epsilon is None else Markup(by_epsilon),
+        command=command,
+    )
+
+
+def _summary(comparison: Comparison) -> str:
+    """The best method, and whether it is truly better than the best baseline, in a sentence."""
+    best = max(comparison.results, key=lambda result: result.estimate("auc").mean)
+    sentence = f"The best AUC is {best.estimate('auc')}, by {best.label}"
+    reference = comparison.reference
+    if reference is None:
+        return sentence + "."
+    if best is reference:
+        return sentence + ", a baseline: no other method is better."
+    difference = best.minus(reference, "auc")
+    verdict = "more than" if difference.z > 2 else "which is not beyond"
+    return f"{sentence}: {difference} against {reference.label}, the best baseline, {verdict} two standard errors."
