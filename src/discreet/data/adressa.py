@@ -1,9 +1,9 @@
 """Adressa (Gulla et al. 2017): events of a Norwegian news site, one file of JSON lines a day, named 20170101 and so on.
 
 An article is known by `id`, or by `canonicalUrl` where an event with a `publishtime` has no id; other events (the front
-page) are left out. The last day is `dev`, the day before it `train`, all
-earlier days only make histories: of the published week, five days of history, one of training, one of testing. Days
-begin at midnight in Norway. Negatives are sampled (see `clicks`).
+page) are left out. The last day is `dev`, the day before it `train`, all earlier days only make histories: of the
+published week, five days of history, one of training, one of testing. Days begin at midnight in Norway. Negatives are
+sampled (see `clicks`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.archive import each_file, has_file, is_archive
+from discreet.data.archive import each_file, has_file, is_archive, name_of
 from discreet.data.clicks import NEGATIVES, Clicks, first_clicks, impressions_of_clicks
 from discreet.data.lines import decode, reading, split_lines, whole_lines
 from discreet.data.names import Names
@@ -63,7 +63,7 @@ def read_adressa(path: Path, *, negatives: int = NEGATIVES, seed: int = 0) -> Ne
     begin, middle = (_midnight(path, day) for day in sorted(log.days)[-2:])
     periods = {"train": (begin, middle), "dev": (middle, _FOREVER)}
     return NewsData(
-        name=path.resolve().name,
+        name=name_of(path),
         articles=articles,
         readers=log.readers.to_list(),
         splits=impressions_of_clicks(clicks, available, periods, negatives=negatives, seed=seed),

@@ -19,6 +19,12 @@ def is_archive(path: Path) -> bool:
     return path.is_file() and path.name.lower().endswith((".zip", *TAR_ENDINGS))
 
 
+def name_of(path: Path) -> str:
+    """What to call the data set at `path`: the folder's name, or the file's without its endings."""
+    name = path.resolve().name
+    return name if path.is_dir() else name.split(".")[0]
+
+
 def each_file(path: Path, wanted: Wanted) -> Iterator[tuple[Path, SupportsRead]]:
     """Open, one after the other, the files whose name (without folders) is `wanted`.
 

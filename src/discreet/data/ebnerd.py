@@ -113,7 +113,7 @@ def _refuse_rows(path: Path, frame: pl.DataFrame, problems: dict[str, pl.Expr]) 
     for problem, wrong in problems.items():
         rows = frame.select(wrong.arg_true()).to_series()
         if len(rows):
-            raise InputError(path, f"row {rows[0] + 1} {problem}")
+            raise InputError(path, f"row {int(rows.to_list()[0]) + 1} {problem}")
 
 
 def _history(path: Path) -> pl.DataFrame:
@@ -133,9 +133,8 @@ def _refuse_late_histories(path: Path, behaviors: pl.DataFrame, histories: pl.Da
     last = histories.select("user_id", pl.col("impression_time_fixed").list.max().alias("last"))
     late = first.join(last, on="user_id").filter(pl.col("last") >= pl.col("impression_time"))
     if len(late):
-        raise InputError(
-            path, f"the history of reader {late['user_id'].min()} reaches into the split's own impressions"
-        )
+        reader = min(late["user_id"].to_list())
+        raise InputError(path, f"the history of reader {reader} reaches into the split's own impressions")
 
 
 def _impressions(behaviors: pl.DataFrame, histories: pl.DataFrame, article: _Numbers, reader: _Numbers) -> Impressions:

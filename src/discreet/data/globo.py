@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.archive import each_file, has_file, is_archive
+from discreet.data.archive import each_file, has_file, is_archive, name_of
 from discreet.data.clicks import NEGATIVES, Clicks, first_clicks, impressions_of_clicks
 from discreet.data.lines import decode, reading, split_lines
 from discreet.data.news import Articles, NewsData
@@ -54,7 +54,7 @@ def read_globo(path: Path, *, negatives: int = NEGATIVES, seed: int = 0) -> News
     begin, middle = (int(np.partition(clicks.time, at)[at]) for at in (len(table) * 5 // 7, len(table) * 6 // 7))
     periods = {"train": (begin, middle), "dev": (middle, int(clicks.time.max()) + 1)}
     return NewsData(
-        name=path.resolve().name,
+        name=name_of(path),
         articles=articles,
         readers=reader_ids.astype(str).tolist(),
         splits=impressions_of_clicks(clicks, available, periods, negatives=negatives, seed=seed),

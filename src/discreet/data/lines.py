@@ -6,6 +6,7 @@ walk through the block name the first line to blame.
 
 from __future__ import annotations
 
+import csv
 import gzip
 import lzma
 import tarfile
@@ -93,15 +94,17 @@ def whole_lines(stream: SupportsRead, block_bytes: int = BLOCK_BYTES) -> Iterato
 def table(path: Path, first_line: int, block: bytes, columns: Sequence[str], separator: str = "\t") -> pl.DataFrame:
     """Parse a block into text columns; empty fields become null. Every line must have exactly these columns.
 
-    Quotes mean nothing here, as in the published tab-separated logs.
+    In comma-separated text, quotes may enclose a field; in the tab-separated logs they mean nothing.
     """
+    quoted = separator != "\t" and b'"' in block
+    schema = dict.fromkeys(columns, pl.String)
     try:
         frame = pl.read_csv(
-            block, separator=separator, has_header=False, quote_char=None, schema=dict.fromkeys(columns, pl.String)
+            block, separator=separator, has_header=False, quote_char='"' if quoted else None, schema=schema
         )
     except pl.exceptions.PolarsError:
         explain_fields(path, first_line, block, len(columns), separator)
-    if block.count(separator.encode()) != (len(columns) - 1) * len(frame):
+    if not quoted and block.count(separator.encode()) != (len(columns) - 1) * len(frame):
         explain_fields(path, first_line, block, len(columns), separator)
     return frame
 
@@ -111,7 +114,7 @@ def explain_fields(path: Path, first_line: int, block: bytes, expected: int, sep
     shown = {"\t": "tab-separated", ",": "comma-separated"}.get(separator, f"'{separator}'-separated")
     for number, raw in enumerate(split_lines(block), first_line):
         text = decode(path, number, raw)
-        found = text.count(separator) + 1
+        found = len(next(csv.reader([text], delimiter=separator), [])) if '"' in text else text.count(separator) + 1
         if found != expected:
             problem = f"has {found} {shown} fields, {expected} expected; the line may be cut off"
             raise InputError(path, problem, number)

@@ -101,7 +101,7 @@ class Impressions:
 
 @dataclass(frozen=True)
 class NewsData:
-    """Articles, readers' names, and impressions by split (`train`, `dev`, perhaps `test`), each later than the one before."""
+    """Articles, readers' names, and impressions by split (`train`, `dev`, perhaps `test`), each split later in time."""
 
     name: str
     articles: Articles
