@@ -1,0 +1,37 @@
+"""What a client minimises: FedNewsRec's Eq. (2) and (3), with room for what a method puts between reader and score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from discreet.models.base import NewsModel
+
+Parameters = dict[str, Tensor]
+
+Interest = Callable[[Mapping[str, Tensor], Tensor, Tensor | None], Tensor]
+"""From parameters, readers' vectors [views, size] and their randomness [views, …] to the vectors that are scored.
+
+A pure function: what it draws was drawn before and comes as `randomness`; what it learns stands in `parameters`.
+"""
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The loss of a sample: L = −log softmax(s) at the clicked article, where s = uᵀt for each candidate t.
+
+    `interest` makes of the readers' vectors those that are scored; None scores the vectors themselves.
+    """
+
+    interest: Interest | None = None
+
+    def readers(self, parameters: Mapping[str, Tensor], vectors: Tensor, randomness: Tensor | None) -> Tensor:
+        """The vectors that candidates are scored with."""
+        return vectors if self.interest is None else self.interest(parameters, vectors, randomness)
+
+    def losses(self, readers: Tensor, candidates: Tensor, target: Tensor) -> Tensor:
+        """Eq. (3) for each sample, from readers [n, size], candidates [n, 1 + k, size] and the clicked one's place [n]."""
+        return torch.nn.functional.cross_entropy(NewsModel.score(readers, candidates), target, reduction="none")

@@ -1,0 +1,74 @@
+"""All clients of a round at once: the same gradients as the loop, in a fraction of its time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from discreet.federated.layout import compact
+from discreet.federated.network import Network
+from discreet.federated.objective import Objective, Parameters
+from discreet.federated.samples import Samples
+from discreet.models.features import ArticleTable
+
+
+@dataclass(frozen=True)
+class SummedGradient:
+    """Σ_u w_u · g_u over a round's clients, with each client's own loss L_u."""
+
+    gradient: Parameters
+    losses: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ClientGradients:
+    """The gradients of some clients: `positions` in the round, values [clients, …] by name, and losses L_u."""
+
+    positions: NDArray[np.int64]
+    gradients: Parameters
+    losses: NDArray[np.float64]
+
+
+def summed_gradient(
+    network: Network,
+    table: ArticleTable,
+    parameters: Mapping[str, Tensor],
+    samples: Samples,
+    weights: NDArray[np.floating],
+    objective: Objective = Objective(),  # noqa: B008 (frozen)
+) -> SummedGradient:
+    """The weighted sum of all clients' gradients, by one backward pass: Σ_u w_u ∂L_u/∂Θ = ∂(Σ_u w_u L_u)/∂Θ."""
+    leaves = {name: value.detach().requires_grad_() for name, value in parameters.items()}
+    losses = compact(samples, table, network.model.history_length).losses(network, leaves, objective)
+    weight = torch.from_numpy(np.asarray(weights, dtype=np.float64)[samples.sample_client]).to(losses.dtype)
+    gradients = torch.autograd.grad(losses @ weight, list(leaves.values()), allow_unused=True, materialize_grads=True)
+    return SummedGradient(dict(zip(leaves, gradients, strict=True)), _client_losses(samples, losses))
+
+
+def client_gradients(
+    network: Network,
+    table: ArticleTable,
+    parameters: Mapping[str, Tensor],
+    samples: Samples,
+    objective: Objective = Objective(),  # noqa: B008 (frozen)
+) -> Iterator[ClientGradients]:
+    """Each client's own gradient, for methods that clip them before they are added."""
+    leaves = {name: value.detach().requires_grad_() for name, value in parameters.items()}
+    for position in range(len(samples.clients)):
+        own = samples.select(np.array([position]))
+        losses = compact(own, table, network.model.history_length).losses(network, leaves, objective)
+        gradients = torch.autograd.grad(losses.sum(), list(leaves.values()), allow_unused=True, materialize_grads=True)
+        yield ClientGradients(
+            np.array([position]),
+            {name: value.unsqueeze(0) for name, value in zip(leaves, gradients, strict=True)},
+            _client_losses(own, losses),
+        )
+
+
+def _client_losses(samples: Samples, losses: Tensor) -> NDArray[np.float64]:
+    return np.bincount(samples.sample_client, losses.detach().double().numpy(), minlength=len(samples.clients))

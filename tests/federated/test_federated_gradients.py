@@ -1,0 +1,100 @@
+"""The simulator gives what the loop gives: the same gradients, losses and numbers of samples."""
+
+import numpy as np
+import pytest
+import torch
+from small_log import make_impressions, make_table
+
+from discreet.federated.clients import Clients
+from discreet.federated.draws import laplace
+from discreet.federated.loop import client_gradient
+from discreet.federated.network import Network
+from discreet.federated.objective import Objective
+from discreet.federated.simulator import client_gradients, summed_gradient
+from discreet.models.registry import MODELS, make_model
+
+SMALL = {"size": 8, "query_size": 6, "history_length": 10, "title_words": 9}
+WORDS = {"word_size": 5}
+HEADS = {"heads": 2}
+CHANGES = {
+    "nrms": SMALL | WORDS | HEADS,
+    "naml": SMALL | WORDS | {"abstract_words": 7, "category_size": 4},
+    "fednewsrec": SMALL | WORDS | HEADS | {"filters": 8, "recent": 4},
+    "plm_nr": SMALL | HEADS,
+}
+BOUND = {torch.float32: 1e-4, torch.float64: 1e-8}
+
+
+def basis_interest(parameters, readers, randomness):
+    """PrivateRec's shape of interest: attention over public vectors, noise, ReLU, reconstruction."""
+    basis = parameters["basis"]
+    attention = torch.softmax(readers @ basis.T / basis.shape[1] ** 0.5, dim=-1)
+    noised = torch.relu(attention + randomness)
+    return noised / (noised.sum(-1, keepdim=True) + 1e-3) @ basis
+
+
+def make_case(name, dtype, *, private=False, growing=False):
+    table = make_table()
+    model = make_model(name, "small", table, 3, **CHANGES[name]).to(dtype)
+    network = Network(model)
+    parameters = network.parameters()
+    generator = torch.Generator().manual_seed(5)
+    for value in parameters.values():  # no parameter stays at zero, where gradients vanish
+        value += 0.3 * torch.randn(value.shape, generator=generator, dtype=torch.float64).to(dtype)
+    clients = Clients.from_impressions(make_impressions(growing=growing), history_length=10)
+    samples = clients.draw(np.arange(len(clients)), seed=1, round_=2)
+    objective = Objective()
+    if private:
+        parameters["basis"] = torch.randn(3, model.size, generator=generator, dtype=torch.float64).to(dtype)
+        samples = samples.with_masked_clicks(0.3).with_permuted_labels(0.6)
+        samples = samples.with_randomness(laplace(samples.view_uniforms("attention", 3), 0.1))
+        objective = Objective(basis_interest)
+    return network, table, parameters, samples, objective
+
+
+def relative_error(found, expected):
+    difference = sum(float(((found[name] - expected[name]).double() ** 2).sum()) for name in expected)
+    size = sum(float((expected[name].double() ** 2).sum()) for name in expected)
+    return (difference / size) ** 0.5
+
+
+def by_loop(network, table, parameters, samples, objective):
+    positions = range(len(samples.clients))
+    return [client_gradient(network, table, parameters, samples.select(np.array([p])), objective) for p in positions]
+
+
+@pytest.mark.parametrize("private", [False, True])
+@pytest.mark.parametrize("growing", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", MODELS)
+def test_simulator_equals_loop(name, dtype, growing, private):
+    network, table, parameters, samples, objective = make_case(name, dtype, private=private, growing=growing)
+    expected = by_loop(network, table, parameters, samples, objective)
+    weights = np.arange(1.0, len(expected) + 1)
+
+    summed = summed_gradient(network, table, parameters, samples, weights, objective)
+    total = {n: sum(w * e.gradient[n] for w, e in zip(weights, expected, strict=True)) for n in parameters}
+    assert relative_error(summed.gradient, total) < BOUND[dtype]
+    np.testing.assert_allclose(summed.losses, [e.loss for e in expected], rtol=BOUND[dtype])
+    assert samples.counts.tolist() == [e.samples for e in expected]
+
+    seen = []
+    for chunk in client_gradients(network, table, parameters, samples, objective):
+        for place, position in enumerate(chunk.positions):
+            own = {n: value[place] for n, value in chunk.gradients.items()}
+            assert relative_error(own, expected[position].gradient) < BOUND[dtype]
+            assert chunk.losses[place] == pytest.approx(expected[position].loss, rel=BOUND[dtype])
+        seen += chunk.positions.tolist()
+    assert sorted(seen) == list(range(len(expected)))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_parameter_agrees_and_learns(name):
+    network, table, parameters, samples, objective = make_case(name, torch.float64, private=True)
+    expected = by_loop(network, table, parameters, samples, objective)
+    found = summed_gradient(network, table, parameters, samples, np.ones(len(expected)), objective).gradient
+    assert found.keys() == parameters.keys()
+    for parameter in parameters:
+        total = sum(e.gradient[parameter] for e in expected)
+        assert total.abs().max() > 1e-9, parameter
+        torch.testing.assert_close(found[parameter], total, rtol=1e-7, atol=1e-10)
