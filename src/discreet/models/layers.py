@@ -76,21 +76,24 @@ class SelfAttention(nn.Module):
     Position i's output is Σⱼ aᵢⱼ Vxⱼ with aᵢⱼ ∝ copiesⱼ · exp(⟨Qxᵢ, Kxⱼ⟩ / √head size), head by head.
     """
 
-    def __init__(self, size: int, heads: int, head_size: int) -> None:
+    def __init__(self, input_size: int, size: int, heads: int) -> None:
         super().__init__()
-        self.heads, self.head_size = heads, head_size
-        self.weight = nn.Parameter(torch.empty(size, 3, heads * head_size))
-        bound = math.sqrt(6 / (size + heads * head_size))
+        if size % heads:
+            raise ValueError(f"{heads} heads cannot share an output of {size} evenly")
+        self.heads, self.size = heads, size
+        self.weight = nn.Parameter(torch.empty(input_size, 3, size))
+        bound = math.sqrt(6 / (input_size + size))
         nn.init.uniform_(self.weight, -bound, bound)
 
     def forward(self, inputs: Tensor, copies: Tensor) -> Tensor:
-        """Inputs [n, positions, size] in the light of one another, [n, positions, heads · head size]."""
+        """Inputs [n, positions, input size] in the light of one another, [n, positions, size]."""
         n, positions, _ = inputs.shape
-        projected = (inputs @ self.weight.flatten(1)).view(n, positions, 3, self.heads, self.head_size)
+        head_size = self.size // self.heads
+        projected = (inputs @ self.weight.flatten(1)).view(n, positions, 3, self.heads, head_size)
         queries, keys, values = projected.permute(2, 0, 3, 1, 4).unbind(0)
-        logits = (queries / math.sqrt(self.head_size)) @ keys.transpose(-1, -2)
+        logits = (queries / math.sqrt(head_size)) @ keys.transpose(-1, -2)
         weights = torch.softmax(logits + log_copies(copies, logits)[:, None, None, :], dim=-1)
-        return (weights @ values).transpose(1, 2).reshape(n, positions, self.heads * self.head_size)
+        return (weights @ values).transpose(1, 2).reshape(n, positions, self.size)
 
 
 class AttentionPooling(nn.Module):

@@ -17,20 +17,22 @@ from discreet.models.published import SMALL, PublishedModel, TableSizes, WordSet
 
 @dataclass(frozen=True)
 class NRMSSettings(WordSettings):
-    """Sizes of the model."""
+    """Sizes of the model; `heads` share its vectors evenly."""
+
+    heads: int = 20
 
 
 class NRMS(PublishedModel[NRMSSettings]):
     """Title: words, self-attention, attention pooling. Reader: clicks, self-attention, attention pooling."""
 
-    PRESETS: ClassVar = {"published": NRMSSettings(), "small": NRMSSettings(word_size=48, **SMALL)}
+    PRESETS: ClassVar = {"published": NRMSSettings(), "small": NRMSSettings(word_size=48, heads=4, **SMALL)}
 
     def __init__(self, settings: NRMSSettings, sizes: TableSizes) -> None:
         super().__init__(settings, sizes)
         self.words = WordEmbedding(sizes.words, settings.word_size, trained=settings.train_words)
-        self.title_attention = SelfAttention(settings.word_size, settings.heads, settings.head_size)
+        self.title_attention = SelfAttention(settings.word_size, self.size, settings.heads)
         self.title_pooling = AttentionPooling(self.size, settings.query_size)
-        self.click_attention = SelfAttention(self.size, settings.heads, settings.head_size)
+        self.click_attention = SelfAttention(self.size, self.size, settings.heads)
         self.click_pooling = AttentionPooling(self.size, settings.query_size)
 
     def encode_articles(self, batch: ArticleBatch) -> Tensor:

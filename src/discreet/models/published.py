@@ -26,18 +26,15 @@ class TableSizes:
 
 @dataclass(frozen=True)
 class Settings:
-    """Sizes that every model has; the defaults are the published ones. All settings are plain JSON values."""
+    """What every model has; the defaults are the published ones, and all settings are plain JSON values.
+
+    `size` is the length of an article's and of a reader's vector, `query_size` that of attention pooling's queries.
+    """
 
     title_words: int = 30
     history_length: int = 50
-    heads: int = 20
-    head_size: int = 20
+    size: int = 400
     query_size: int = 200
-
-    @property
-    def size(self) -> int:
-        """Length of an article's and of a reader's vector: the heads' outputs, side by side."""
-        return self.heads * self.head_size
 
 
 S = TypeVar("S", bound=Settings)
@@ -51,7 +48,7 @@ class WordSettings(Settings):
     train_words: bool = False
 
 
-SMALL: dict[str, Any] = {"title_words": 20, "history_length": 25, "heads": 4, "head_size": 12, "query_size": 32}
+SMALL: dict[str, Any] = {"title_words": 20, "history_length": 25, "size": 48, "query_size": 32}
 """What the preset `small` has in common: enough for a small machine, a demonstration, a test."""
 
 

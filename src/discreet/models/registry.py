@@ -12,12 +12,18 @@ from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError
 from discreet.models.features import ArticleTable
+from discreet.models.fednewsrec import FedNewsRec
 from discreet.models.layers import WordEmbedding
+from discreet.models.naml import NAML
 from discreet.models.nrms import NRMS
+from discreet.models.plm_nr import PLMNR
 from discreet.models.published import PublishedModel, Settings, TableSizes, WordSettings
 
 MODELS: dict[str, type[PublishedModel[Any]]] = {
+    "fednewsrec": FedNewsRec,
     "nrms": NRMS,
+    "naml": NAML,
+    "plm_nr": PLMNR,
 }
 
 
@@ -54,6 +60,8 @@ def make_model(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = _model_class(name)(settings, table.sizes)
+    if isinstance(model, PLMNR) and table.vectors is not None:
+        model.start_from(table.vectors)
     if word_vectors is not None:
         for module in model.modules():
             if isinstance(module, WordEmbedding):
