@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -59,13 +59,35 @@ def check(
 
 def show_counts(path: Path, as_json: bool) -> None:
     """Validate the data set at `path` and print what is in it."""
-    from discreet.data.check import check_path
+    from discreet.data.check import check_data
 
-    counts = check_path(path)
+    counts = check_data(path)
     if as_json:
-        print_json(counts.to_json())
+        print_json(counts)
         return
-    table = Table(title=str(path), show_header=False, box=None, title_justify="left", pad_edge=False)
-    for name, value in counts.rows():
-        table.add_row(name, value)
-    console.print(table)
+    splits = counts.pop("splits", {})
+    console.print(f"[bold]{path}[/]: valid", highlight=False)
+    console.print(_counts_table(["", ""], {name: [value] for name, value in counts.items()}))
+    if splits:
+        names = next(iter(splits.values()))
+        by_count = {name: [part[name] for part in splits.values()] for name in names}
+        console.print(_counts_table(["", *splits], by_count))
+
+
+def _counts_table(titles: list[str], counts: dict[str, list[Any]]) -> Table:
+    table = Table(*titles, box=None, pad_edge=False, show_header=any(titles))
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name, values in counts.items():
+        table.add_row(name.replace("_", " "), *(_plain(value) for value in values))
+    return table
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "unknown"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list):
+        return " to ".join(_plain(part) for part in value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
