@@ -48,7 +48,7 @@ def require(folder: Path, name: str) -> Path:
     return found
 
 
-def blocks(path: Path, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[int, bytes]]:
+def blocks(path: Path, block_bytes: int | None = None) -> Iterator[tuple[int, bytes]]:
     """Yield the content of a plain, .gz or .xz file as `(number of the first line, whole lines)`."""
     with reading(path), open_plain(path) as stream:
         yield from whole_lines(stream, block_bytes)
@@ -74,11 +74,11 @@ def open_plain(path: Path) -> BinaryIO | gzip.GzipFile | lzma.LZMAFile:
     return path.open("rb")
 
 
-def whole_lines(stream: SupportsRead, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[int, bytes]]:
+def whole_lines(stream: SupportsRead, block_bytes: int | None = None) -> Iterator[tuple[int, bytes]]:
     """Cut an open stream into blocks that end with a line, each with the number of its first line (from 1)."""
     line = 1
     rest = b""
-    while chunk := stream.read(block_bytes):
+    while chunk := stream.read(block_bytes or BLOCK_BYTES):
         head, newline, tail = chunk.rpartition(b"\n")
         if not newline:
             rest += chunk
