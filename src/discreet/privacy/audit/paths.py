@@ -1,0 +1,76 @@
+"""The exact distribution of what the shipped code does with its random integers, by following every path.
+
+A mechanism that draws integers with `Noise.below` is a tree: each draw has a number of branches, and each leaf is an
+output. Draws from huge ranges are compared with a few thresholds only, so their branches are intervals, found by
+halving wherever the two ends of an interval lead to different outcomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from fractions import Fraction
+
+from discreet.privacy.noise import Noise, SecureNoise
+
+Tree = dict[Hashable, Fraction]
+
+_PROBES = 16
+
+
+def exact_distribution(run: Callable[[Noise], Hashable]) -> dict[Hashable, Fraction]:
+    """The probability of each result of `run`, which may draw with `below` and `coins` only.
+
+    An interval of draws counts as one branch if its ends and some points between them lead to the same outcomes.
+    """
+    return _explore(run, ())
+
+
+class _Scripted(SecureNoise):
+    """Gives back the integers of a script, and stops the run at the first draw beyond it."""
+
+    def __init__(self, script: tuple[int, ...]) -> None:
+        self._script = iter(script)
+
+    def random_bytes(self, count: int) -> bytes:
+        """Refused: bytes have too many paths."""
+        raise TypeError("this mechanism draws bytes, whose paths cannot be followed; sample it instead")
+
+    def below(self, bound: int) -> int:
+        """The next integer of the script."""
+        if bound == 1:
+            return 0
+        for value in self._script:
+            return value
+        raise _OneMoreDrawError(bound)
+
+
+class _OneMoreDrawError(Exception):
+    def __init__(self, bound: int) -> None:
+        self.bound = bound
+
+
+def _explore(run: Callable[[Noise], Hashable], script: tuple[int, ...]) -> Tree:
+    try:
+        return {run(_Scripted(script)): Fraction(1)}
+    except _OneMoreDrawError as more:
+        bound = more.bound
+    memo: dict[int, Tree] = {}
+
+    def outcome(draw: int) -> Tree:
+        if draw not in memo:
+            memo[draw] = _explore(run, (*script, draw))
+        return memo[draw]
+
+    total: Tree = {}
+    intervals = [(0, bound - 1)]
+    while intervals:
+        low, high = intervals.pop()
+        inside = {low + (high - low) * i // _PROBES for i in range(_PROBES + 1)}
+        if all(outcome(draw) == outcome(low) for draw in inside):
+            share = Fraction(high - low + 1, bound)
+            for result, probability in outcome(low).items():
+                total[result] = total.get(result, Fraction(0)) + share * probability
+        else:
+            middle = (low + high) // 2
+            intervals += [(low, middle), (middle + 1, high)]
+    return total
