@@ -45,9 +45,12 @@ class Store:
             os.close(handle)
 
     def make_folder(self) -> None:
-        """Make the folder if there is none."""
+        """Make the folder if there is none, on the disk, lest a power failure take it with all its debits."""
         with plain_errors(self.folder, "no ledger was made"):
+            missing = [place for place in (self.folder, *self.folder.parents) if not place.exists()]
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for place in missing:
+                flush_folder(place.parent)
 
     def is_new(self) -> bool:
         """Whether there is neither a ledger nor the trace of one, but perhaps the trace of a making cut short."""
