@@ -1,11 +1,12 @@
 """Where randomness comes from: the operating system for what leaves a device, a seed for simulation.
 
-Both feed the same exact samplers (`noise_kernels`). Which of the two was used decides the type of what a mechanism
-gives back: `SecureNoise` makes a `Release`, `SimulatedNoise` a `SimulatedRelease`, which cannot be sent.
+Both feed the same exact sampler (`noise_tables`, `noise_kernels`). Which of the two was used decides the type of what
+a mechanism gives back: `SecureNoise` makes a `Release`, `SimulatedNoise` a `SimulatedRelease`, which cannot be sent.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -14,9 +15,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.noise_kernels import LARGEST, fill_discrete_gaussian, fill_discrete_laplace
-
-_Kernel = Callable[[int, int, NDArray[np.uint8], NDArray[np.int64], int], tuple[int, int]]
+from discreet.privacy.noise_kernels import DONE, MORE_BYTES, fill
+from discreet.privacy.noise_tables import LARGEST_SCALE, SMALLEST_SCALE, Tables, gaussian_tables, laplace_tables
 
 
 class Noise(ABC):
@@ -28,13 +28,11 @@ class Noise(ABC):
 
     def discrete_laplace(self, scale: Fraction, size: int) -> NDArray[np.int64]:
         """`size` independent integers with P(y) ∝ e^{−|y|/scale}."""
-        a, b = _ratio("scale", scale)
-        return self._fill(fill_discrete_laplace, a, b, size, 10 + (a.bit_length() + 7) // 8 * 2)
+        return self._fill(laplace_tables, _exact("scale", scale), size)
 
     def discrete_gaussian(self, sigma: Fraction, size: int) -> NDArray[np.int64]:
         """`size` independent integers with P(y) ∝ e^{−y²/2σ²}. Their variance is at most σ², not exactly σ²."""
-        p, q = _ratio("sigma", sigma)
-        return self._fill(fill_discrete_gaussian, p, q, size, 18 + (p // q).bit_length() // 4)
+        return self._fill(gaussian_tables, _exact("sigma", sigma), size)
 
     def below(self, bound: int) -> int:
         """A uniform integer of {0, …, bound − 1}, of any size."""
@@ -54,16 +52,20 @@ class Noise(ABC):
         numerator, denominator = probability.numerator, probability.denominator
         return np.array([self.below(denominator) < numerator for _ in range(size)], dtype=np.bool_)
 
-    def _fill(self, kernel: _Kernel, a: int, b: int, size: int, bytes_each: int) -> NDArray[np.int64]:
+    def _fill(self, tables_of: Callable[[Fraction, int], Tables], scale: Fraction, size: int) -> NDArray[np.int64]:
         out = np.empty(size, np.int64)
-        done, used = 0, 0
+        digits, done, used, wanting = 8, 0, 0, MORE_BYTES
         source = np.empty(0, np.uint8)
-        while done < size:
-            fresh = np.frombuffer(self.random_bytes((size - done) * bytes_each + 64), np.uint8)
-            source = np.concatenate((source[used:], fresh))
-            done, used = kernel(a, b, source, out, done)
-            if used < 0:
-                raise OverflowError("a noise value left 64 bits, which has probability below e^-8000")
+        bytes_each = 4 + 2 * int(scale).bit_length() // 8
+        while wanting != DONE:
+            if wanting == MORE_BYTES:
+                fresh = np.frombuffer(self.random_bytes((size - done) * bytes_each + 64), np.uint8)
+                source = np.concatenate((source[used:], fresh))
+            else:
+                source = source[used:]
+                digits *= 2
+            t = tables_of(scale, digits)
+            done, used, wanting = fill(t.cumulative, t.guide, t.kappa, t.coins, t.bits, t.quadratic, source, out, done)
         return out
 
 
@@ -90,32 +92,26 @@ class SimulatedNoise(Noise):
         return self._generator.bytes(count)
 
     def laplace(self, scale: float, size: int) -> NDArray[np.float64]:
-        """numpy's float64 Laplace noise."""
+        """Float64 Laplace noise of numpy."""
         return self._generator.laplace(0.0, scale, size)
 
     def gaussian(self, sigma: float, size: int) -> NDArray[np.float64]:
-        """numpy's float64 Gaussian noise."""
+        """Float64 Gaussian noise of numpy."""
         return self._generator.normal(0.0, sigma, size)
 
 
 def rounded_up(value: float | Fraction, bits: int = 32) -> Fraction:
-    """The least fraction m/2^r ≥ value with m of at most `bits` bits: noise parameters are rounded towards privacy."""
+    """The least fraction m/2^r ≥ value with m of about `bits` bits: noise parameters are rounded towards privacy."""
     exact = Fraction(value)
     if exact <= 0:
         raise ValueError(f"noise must have a scale above 0, not {value}")
-    shift = bits - 1
-    while exact * 2**shift >= 2 ** (bits - 1):
-        shift -= 1
-    while shift < 1000 and exact * 2**shift < 2 ** (bits - 2):
-        shift += 1
-    return Fraction(-(-exact * Fraction(2) ** shift // 1)) / Fraction(2) ** shift
+    shift = bits - 1 - (exact.numerator.bit_length() - exact.denominator.bit_length())
+    return Fraction(math.ceil(exact * Fraction(2) ** shift)) / Fraction(2) ** shift
 
 
-def _ratio(name: str, value: Fraction) -> tuple[int, int]:
+def _exact(name: str, value: Fraction) -> Fraction:
     if not isinstance(value, Fraction):
         raise TypeError(f"{name} must be a Fraction, not {type(value).__name__}: exact noise needs exact parameters")
-    if not 0 < value:
-        raise ValueError(f"{name} must be above 0, not {value}")
-    if max(value.numerator, value.denominator) > LARGEST:
-        raise ValueError(f"{name} {float(value):.6g} needs more than {LARGEST.bit_length() - 1} bits; round it up")
-    return value.numerator, value.denominator
+    if not SMALLEST_SCALE <= value <= LARGEST_SCALE:
+        raise ValueError(f"{name} must be from 2^-20 to 2^50 lattice steps, not {float(value):.6g}")
+    return value

@@ -29,7 +29,7 @@ class LatticePayload:
     @property
     def values(self) -> NDArray[np.float64]:
         """The released numbers."""
-        return self.integers * self.step
+        return np.asarray(self.integers * self.step, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)

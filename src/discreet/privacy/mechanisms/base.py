@@ -31,6 +31,7 @@ class Sensitivity:
 
     l1: float = math.inf
     l2: float = math.inf
+    linf: float = math.inf
     diameter: bool = False
 
 

@@ -42,7 +42,7 @@ def checked_index(name: str, value: Any, choices: int) -> int:
 
 def checked_vector(value: Any, dimension: int) -> NDArray[np.float64]:
     """A vector of `dimension` finite numbers."""
-    return checked_matrix(np.asarray(value, dtype=np.float64)[None], 1, dimension)[0]
+    return checked_matrix(np.asarray(value, dtype=np.float64)[None], 1, dimension).reshape(dimension)
 
 
 def checked_matrix(value: Any, rows: int | None, dimension: int) -> NDArray[np.float64]:

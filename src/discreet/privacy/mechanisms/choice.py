@@ -1,0 +1,20 @@
+"""Whole-number weights for random choices."""
+
+from __future__ import annotations
+
+from decimal import MAX_EMAX, ROUND_FLOOR, Context, Decimal
+from functools import lru_cache
+
+ONE = 1 << 40
+"""The weight that stands for 1."""
+
+
+@lru_cache(maxsize=1024)
+def exp_weight(exponent: float) -> int:
+    """⌊e^exponent·2⁴⁰⌋, or one less where the product is within 10⁻⁶ above a whole number; never more.
+
+    The weights of two choices, this and 2⁴⁰, then have a ratio of at most e^exponent: rounding is towards privacy.
+    """
+    context = Context(prec=40 + int(0.44 * abs(exponent)), Emax=MAX_EMAX, rounding=ROUND_FLOOR)
+    product = context.multiply(context.exp(Decimal(exponent)), Decimal(ONE))
+    return int(context.subtract(product, Decimal("1e-6")))

@@ -1,0 +1,95 @@
+"""The exponential mechanism: choose one of several things, the better ones more often."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from dp_accounting import DpEvent
+
+from discreet.privacy.accounting_events import ApproximateDpEvent
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.mechanisms.base import Mechanism, Sensitivity
+from discreet.privacy.mechanisms.checks import check_count, check_epsilon, check_positive, checked_vector
+from discreet.privacy.mechanisms.choice import ONE, exp_weight
+from discreet.privacy.noise import Noise
+from discreet.privacy.release import LatticePayload
+
+LEVELS = 16
+"""Scores are rounded down to this many levels per sensitivity."""
+
+_MOST_LEVELS = 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exponential(Mechanism):
+    """Choice i of C with probability proportional to e^{ε·uᵢ/2Δ}, where a neighbour moves no score by more than Δ.
+
+    Scores are rounded down to whole levels of Δ/16. Moving a score by Δ moves its level by at most 16, since rounding
+    down is monotone and commutes with whole levels; so rounding adds nothing. The weight of level q is b^q with
+    b = ⌊e^{ε/32}·2⁴⁰⌋/2⁴⁰, computed in whole numbers.
+
+    Proof: between neighbours each weight changes by a factor of at most b^16 ≤ e^{ε/2}, and so does their sum, hence
+    the probability of each choice by at most e^ε.
+    """
+
+    name: ClassVar[str] = "exponential"
+    summary: ClassVar[str] = "one of C choices by its score, with exact whole-number weights"
+
+    epsilon: float
+    choices: int
+    score_sensitivity: float
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+        check_count("choices", self.choices, 2)
+        check_positive("score_sensitivity", self.score_sensitivity)
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """The largest change of any one score."""
+        return Sensitivity(linf=self.score_sensitivity)
+
+    @property
+    def statement(self) -> str:
+        """The theorem in one sentence."""
+        return (
+            f"choosing one of {self.choices} with probability ∝ e^(ε·score/2Δ), Δ = {self.score_sensitivity:.6g}, "
+            f"is {self.epsilon}-DP"
+        )
+
+    def event(self) -> DpEvent:
+        """Pure ε."""
+        return ApproximateDpEvent(self.epsilon)
+
+    def guarantee(self) -> Guarantee:
+        """Pure ε."""
+        return self.proved(self.epsilon)
+
+    def checked(self, value: Any) -> list[int]:
+        """The level of each score, above the lowest."""
+        scores = checked_vector(value, self.choices)
+        level = Fraction(self.score_sensitivity) / LEVELS
+        levels = [math.floor(Fraction(float(score)) / level) for score in scores]
+        lowest = min(levels)
+        if max(levels) - lowest > _MOST_LEVELS:
+            raise ValueError(f"scores must lie within {_MOST_LEVELS // LEVELS} sensitivities of each other; clip them")
+        return [one - lowest for one in levels]
+
+    def weights(self, levels: list[int]) -> list[int]:
+        """Whole numbers in proportion to the probabilities."""
+        base, top = exp_weight(self.epsilon / (2 * LEVELS)), max(levels)
+        return [base**level * ONE ** (top - level) for level in levels]
+
+    def sample(self, value: list[int], noise: Noise) -> LatticePayload:
+        """The position of the choice."""
+        weights = self.weights(value)
+        drawn = noise.below(sum(weights))
+        chosen = 0
+        while drawn >= weights[chosen]:
+            drawn -= weights[chosen]
+            chosen += 1
+        return LatticePayload(np.array([chosen], np.int64))
