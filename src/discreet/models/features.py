@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +14,7 @@ from discreet.data.news import Articles
 from discreet.models.base import ArticleBatch, NewsModel
 from discreet.models.published import TableSizes
 from discreet.progress import track
+from discreet.text.words import Vocabulary, tokenise
 
 Rows = Tensor | NDArray[np.integer] | Sequence[int]
 
@@ -58,7 +59,7 @@ class ArticleTable:
         cls,
         articles: Articles,
         *,
-        vocabulary: Mapping[str, int] | None = None,
+        vocabulary: Vocabulary | None = None,
         title_words: int = 30,
         abstract_words: int = 0,
         vectors: NDArray[np.floating] | None = None,
@@ -70,17 +71,15 @@ class ArticleTable:
         A table for a model that is already trained takes that model's vocabulary, categories and subcategories, for
         their order is part of what it has learnt; a name that is not among them then counts as none.
         """
-        from discreet.text.words import tokenise
-
         titles = abstracts = None
         if vocabulary is not None:
-            titles = _matrix(tokenise(articles.titles, vocabulary, title_words))
+            titles = torch.as_tensor(tokenise(articles.titles, vocabulary, title_words))
             if abstract_words:
-                abstracts = _matrix(tokenise(articles.abstracts, vocabulary, abstract_words))
+                abstracts = torch.as_tensor(tokenise(articles.abstracts, vocabulary, abstract_words))
         categories = _names(articles.categories) if categories is None else categories
         subcategories = _names(articles.subcategories) if subcategories is None else subcategories
         sizes = TableSizes(
-            words=0 if vocabulary is None else max(vocabulary.values(), default=1) + 1,
+            words=0 if vocabulary is None else len(vocabulary),
             categories=len(categories) + 1,
             subcategories=len(subcategories) + 1,
             vector=0 if vectors is None else vectors.shape[1],
@@ -188,10 +187,6 @@ def _lengths(texts: Tensor | None) -> Tensor | None:
     if texts is None:
         return None
     return ((texts != 0) * torch.arange(1, texts.shape[1] + 1)).amax(1)
-
-
-def _matrix(words: NDArray[np.integer]) -> Tensor:
-    return torch.as_tensor(words.astype(np.int32, copy=False))
 
 
 def _names(names: Sequence[str]) -> list[str]:

