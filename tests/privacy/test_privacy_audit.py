@@ -31,11 +31,15 @@ from discreet.privacy.audit.float_leak import NumpyLaplaceReach, on_lattice
 from discreet.privacy.audit.paths import exact_distribution
 from discreet.privacy.audit.report import plot, to_json
 from discreet.privacy.audit.run import FAMILY_ERROR, error_each
-from discreet.privacy.audit.sampling import SecureNoiseAhead
+from discreet.privacy.audit.sampling import SecureNoiseAhead, WhenMasked, numbers
 from discreet.privacy.audit.scores import Nearness, likelier_by_frequency
 from discreet.privacy.guarantee import Status
-from discreet.privacy.mechanisms import AnalyticGaussian, Laplace
-from discreet.privacy.noise import SecureNoise
+from discreet.privacy.mechanisms.attention import private_attention
+from discreet.privacy.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
+from discreet.privacy.mechanisms.gaussian import AnalyticGaussian
+from discreet.privacy.mechanisms.laplace import Laplace
+from discreet.privacy.mechanisms.randomized_response import RandomizedResponse
+from discreet.privacy.noise import SecureNoise, SimulatedNoise
 
 ERROR = 1e-6
 
@@ -158,12 +162,40 @@ def test_identical_inputs_cannot_be_told_apart():
 
 def test_noise_ahead_hands_nothing_out_twice_and_keeps_the_distribution():
     noise = SecureNoiseAhead()
+    assert len({noise.random_bytes(16) for _ in range(100_000)}) == 100_000
     drawn = np.concatenate([noise.discrete_laplace(Fraction(10**6), 7) for _ in range(2000)])
     assert len(np.unique(drawn)) > 0.98 * len(drawn)
     assert stats.kstest(drawn, stats.laplace(0, 10**6).cdf).pvalue > 1e-4
-    assert len({noise.random_bytes(16) for _ in range(1000)}) == 1000
-    sigma = noise.discrete_gaussian(Fraction(1000), 20_000).std()
-    assert sigma == pytest.approx(1000, rel=0.05)
+
+
+PADDED = private_attention(epsilon=1.0, dimension=3, padding=0.3, history_length=1)
+CORNERS = np.eye(3)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "value"),
+    [
+        (DiscreteLaplace(epsilon=1.0, l1=1.0, dimension=3), [0.0, 1.0, 2.0]),
+        (DiscreteGaussian(epsilon=1.0, delta=1e-5, l2=1.0, dimension=2), [5.0, 1.0]),
+        (Laplace(epsilon=1.0, l1=1.0, dimension=2), [0.0, 3.0]),
+        (PADDED, WhenMasked(CORNERS[0], CORNERS[2])),
+        (RandomizedResponse(epsilon=1.0, choices=4), 2),
+    ],
+    ids=lambda part: getattr(part, "name", None),
+)
+def test_many_runs_at_once_are_distributed_as_single_releases(mechanism, value):
+    """Compared with whole releases, coordinate by coordinate, and between coordinates and successive runs."""
+    simulated = isinstance(mechanism, Laplace)
+    noise = SimulatedNoise(8) if simulated else SecureNoise()
+    single = np.array([numbers(mechanism.release(value, noise).payload) for _ in range(2000)])
+    many = MechanismSampler(mechanism, value, simulated)(6000, 9)
+    assert many.shape == (6000, single.shape[1])
+    for column in range(single.shape[1]):
+        assert stats.ks_2samp(single[:, column], many[:, column]).pvalue > 1e-6
+    assert abs(stats.spearmanr(many[1:, 0], many[:-1, 0]).statistic) < 0.08
+    if single.shape[1] > 1:
+        between = [stats.spearmanr(outputs[:, 0], outputs[:, -1]).statistic for outputs in (single, many)]
+        assert between[0] == pytest.approx(between[1], abs=0.15)
 
 
 # --- exact

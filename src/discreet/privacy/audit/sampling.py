@@ -1,15 +1,15 @@
 """Many outputs of the shipped release path, quickly.
 
-A release is `seal(sample(checked(value), noise), …)`. Here the first run is a whole release, and the others repeat its
-random part: the same code, without checking the same value and writing the same guarantee a million times. Noise is
-drawn by the shipped samplers in large blocks and handed out piece by piece.
+A release is `seal(sample(checked(value), noise), …)`. The first run is a whole release. The others repeat its random
+part, `sample`, without checking the same value and writing the same guarantee a million times; and where noise is
+independent for each coordinate, many runs are one `sample` of a long vector, in which the checked value stands over
+and over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -17,18 +17,23 @@ from numpy.typing import NDArray
 
 from discreet.privacy.audit.scores import Outputs
 from discreet.privacy.mechanisms.base import Mechanism
-from discreet.privacy.noise import SecureNoise, SimulatedNoise
+from discreet.privacy.mechanisms.float_noise import FloatNoise
+from discreet.privacy.mechanisms.gaussian import AnalyticGaussian
+from discreet.privacy.mechanisms.laplace import Laplace
+from discreet.privacy.mechanisms.lattice import LatticeMechanism
+from discreet.privacy.mechanisms.padding import RandomPadding
+from discreet.privacy.noise import Noise, SecureNoise, SimulatedNoise
 from discreet.privacy.release import LatticePayload, Payload
 
 _BLOCK_BYTES = 1 << 20
-_BLOCK_VALUES = 1 << 16
+_BLOCK_VALUES = 1 << 20
 
 
 @dataclass(frozen=True)
 class MechanismSampler:
     """Outputs of `mechanism` on `value`, one row per run; lattice outputs as integers.
 
-    Secure noise unless `simulated`, which floating-point mechanisms need.
+    The noise is secure unless `simulated`, which floating-point mechanisms need.
     """
 
     mechanism: Mechanism
@@ -37,14 +42,61 @@ class MechanismSampler:
 
     def __call__(self, runs: int, seed: int) -> Outputs:
         """The outputs of `runs` runs."""
-        noise = SimulatedNoiseAhead(seed) if self.simulated else SecureNoiseAhead()
+        noise = SimulatedNoise(seed) if self.simulated else SecureNoiseAhead()
         first = numbers(self.mechanism.release(self.value, noise).payload)
         outputs = np.empty((runs, len(first)))
         outputs[0] = first
-        value, sample = self.mechanism.checked(self.value), self.mechanism.sample
-        for run in range(1, runs):
-            outputs[run] = numbers(sample(value, noise))
+        done, block = 1, max(1, _BLOCK_VALUES // len(first))
+        while done < runs:
+            size = min(block, runs - done)
+            outputs[done : done + size] = sample_many(self.mechanism, self.value, size, noise)
+            done += size
         return outputs
+
+
+@singledispatch
+def sample_many(mechanism: Mechanism, value: Any, runs: int, noise: Noise) -> NDArray[Any]:
+    """The outputs of `runs` runs, one per row."""
+    checked = mechanism.checked(value)
+    return np.array([numbers(mechanism.sample(checked, noise)) for _ in range(runs)])
+
+
+@sample_many.register
+def _(mechanism: LatticeMechanism, value: Any, runs: int, noise: Noise) -> NDArray[Any]:
+    long = np.tile(mechanism.checked(value), runs)
+    return mechanism.sample(long, noise).integers.reshape(runs, -1)
+
+
+@sample_many.register(FloatNoise)
+@sample_many.register(Laplace)
+@sample_many.register(AnalyticGaussian)
+def _(mechanism: Any, value: Any, runs: int, noise: Noise) -> NDArray[Any]:
+    long = np.tile(mechanism.checked(value), runs)
+    return np.asarray(replace(mechanism, dimension=len(long)).sample(long, noise).values).reshape(runs, -1)
+
+
+@sample_many.register
+def _(mechanism: RandomPadding, value: Any, runs: int, noise: Noise) -> NDArray[Any]:
+    """One history as long as those of all runs together, so that the shipped code draws all masks at once."""
+    given = mechanism.checked(value)
+
+    def stacked(mask: NDArray[np.bool_]) -> NDArray[Any]:
+        masks, which = np.unique(mask.reshape(runs, -1), axis=0, return_inverse=True)
+        return np.array([mechanism.inner.checked(given(mask)) for mask in masks])[which.ravel()].ravel()
+
+    joined = replace(mechanism, history_length=runs * mechanism.history_length)
+    object.__setattr__(joined, "inner", _Unchecked(mechanism.inner))
+    return numbers(joined.sample(stacked, noise)).reshape(runs, -1)
+
+
+class _Unchecked:
+    """A mechanism whose values have been checked one by one before they were joined."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.sample = mechanism.sample
+
+    def checked(self, value: Any) -> Any:
+        return value
 
 
 def numbers(payload: Payload) -> NDArray[Any]:
@@ -53,57 +105,26 @@ def numbers(payload: Payload) -> NDArray[Any]:
 
 
 class SecureNoiseAhead(SecureNoise):
-    """`SecureNoise`, drawn ahead in blocks."""
+    """`SecureNoise` that asks the operating system for a megabyte at a time. No byte is handed out twice."""
 
     def __init__(self) -> None:
         self._bytes, self._used = b"", 0
-        self._laplace = _Blocks(super().discrete_laplace)
-        self._gaussian = _Blocks(super().discrete_gaussian)
 
     def random_bytes(self, count: int) -> bytes:
-        """Bytes of the operating system, fetched a megabyte at a time."""
+        """The next bytes of the block."""
         if self._used + count > len(self._bytes):
             self._bytes, self._used = super().random_bytes(max(count, _BLOCK_BYTES)), 0
         self._used += count
         return self._bytes[self._used - count : self._used]
 
-    def discrete_laplace(self, scale: Fraction, size: int) -> NDArray[np.int64]:
-        """The next `size` of a block of this scale."""
-        return self._laplace.take(scale, size)
 
-    def discrete_gaussian(self, sigma: Fraction, size: int) -> NDArray[np.int64]:
-        """The next `size` of a block of this σ."""
-        return self._gaussian.take(sigma, size)
+@dataclass(frozen=True)
+class WhenMasked:
+    """For `RandomPadding` of a one-click history: `padding` if the click is masked, `click` if not."""
 
+    click: Any
+    padding: Any
 
-class SimulatedNoiseAhead(SimulatedNoise):
-    """`SimulatedNoise`, drawn ahead in blocks."""
-
-    def __init__(self, seed: int) -> None:
-        super().__init__(seed)
-        self._float_laplace = _Blocks(super().laplace)
-        self._float_gaussian = _Blocks(super().gaussian)
-
-    def laplace(self, scale: float, size: int) -> NDArray[np.float64]:
-        """The next `size` of a block of this scale."""
-        return self._float_laplace.take(scale, size)
-
-    def gaussian(self, sigma: float, size: int) -> NDArray[np.float64]:
-        """The next `size` of a block of this σ."""
-        return self._float_gaussian.take(sigma, size)
-
-
-class _Blocks:
-    """For each parameter the rest of a block of samples; no sample is handed out twice."""
-
-    def __init__(self, draw: Callable[[Any, int], NDArray[Any]]) -> None:
-        self._draw = draw
-        self._rest: dict[Any, tuple[NDArray[Any], int]] = {}
-
-    def take(self, parameter: Any, size: int) -> NDArray[Any]:
-        """`size` samples that nobody has had."""
-        block, used = self._rest.get(parameter, (None, 0))
-        if block is None or used + size > len(block):
-            block, used = self._draw(parameter, max(size, _BLOCK_VALUES)), 0
-        self._rest[parameter] = block, used + size
-        return block[used : used + size]
+    def __call__(self, mask: NDArray[np.bool_]) -> Any:
+        """The value under this mask."""
+        return self.padding if mask[0] else self.click

@@ -23,16 +23,18 @@ _DIGITS = 6
 
 @dataclass(frozen=True)
 class Nearness:
-    """How much nearer an output is to the first input's typical output than to the second's, in the L1 or L2 norm.
+    """How much nearer an output is to the first input's noiseless value than to the second's, in the L1 or L2 norm.
 
-    For Laplace (L1) and Gaussian (L2) noise this is the likelihood ratio, hence the best test there is.
+    For Laplace (L1) and Gaussian (L2) noise this is the likelihood ratio, hence the best test there is. Without
+    `anchors`, the two noiseless values, the medians of the outputs stand for them.
     """
 
     norm: int
+    anchors: tuple[Sequence[float], Sequence[float]] | None = None
 
     def __call__(self, first: Outputs, second: Outputs) -> Score:
-        """Take the medians of both as typical."""
-        here, there = np.median(first, axis=0), np.median(second, axis=0)
+        """Take the anchors, or the medians."""
+        here, there = self.anchors or (np.median(first, axis=0), np.median(second, axis=0))
 
         def score(outputs: Outputs) -> Scores:
             away, near = np.abs(outputs - there), np.abs(outputs - here)
