@@ -39,18 +39,25 @@ def each_file(path: Path, wanted: Wanted) -> Iterator[tuple[Path, SupportsRead]]
     elif path.name.lower().endswith(".zip"):
         yield from _each_in_zip(path, wanted)
     else:
-        with tarfile.open(path, "r|*") as tar:
-            for member in tar:
-                if member.isfile() and wanted(PurePosixPath(member.name).name):
-                    content = tar.extractfile(member)
-                    assert content is not None, "a regular file has content"
-                    yield path / member.name, content
+        yield from _each_in_tar(path, wanted)
 
 
 def has_file(path: Path, wanted: Wanted) -> bool:
     """Whether a folder or archive holds a file whose name is `wanted`."""
     with reading(path):
         return next(each_file(path, wanted), None) is not None
+
+
+def _each_in_tar(path: Path, wanted: Wanted) -> Iterator[tuple[Path, SupportsRead]]:
+    with open_plain(path) as raw:
+        with tarfile.open(fileobj=raw, mode="r|") as tar:
+            for member in tar:
+                if member.isfile() and wanted(PurePosixPath(member.name).name):
+                    content = tar.extractfile(member)
+                    assert content is not None, "a regular file has content"
+                    yield path / member.name, content
+        while raw.read(1 << 20):  # tar stops at its own end mark; only the rest shows that the file is whole
+            pass
 
 
 def _each_in_zip(path: Path, wanted: Wanted) -> Iterator[tuple[Path, SupportsRead]]:

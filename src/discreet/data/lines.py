@@ -66,10 +66,10 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def open_plain(path: Path) -> BinaryIO | gzip.GzipFile | lzma.LZMAFile:
-    """Open a file, unpacking it on the way if its name ends with .gz or .xz."""
-    if path.suffix == ".gz":
+    """Open a file, unpacking it on the way if its name says that it is gzip or xz."""
+    if path.suffix in (".gz", ".tgz"):
         return gzip.open(path, "rb")
-    if path.suffix == ".xz":
+    if path.suffix in (".xz", ".txz"):
         return lzma.open(path, "rb")
     return path.open("rb")
 
