@@ -11,6 +11,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,6 +101,7 @@ class SimulatedNoise(Noise):
         return self._generator.normal(0.0, sigma, size)
 
 
+@lru_cache(maxsize=1024)
 def rounded_up(value: float | Fraction, bits: int = 32) -> Fraction:
     """The least fraction m/2^r ≥ value with m of about `bits` bits: noise parameters are rounded towards privacy."""
     exact = Fraction(value)
