@@ -128,9 +128,9 @@ class Book:
 
     def quick_check(self) -> None:
         """Have sqlite look through the whole file."""
-        verdict = self._one("PRAGMA quick_check(1)")
+        verdict = str(self._one("PRAGMA quick_check(1)"))
         if verdict != "ok":
-            raise sqlite3.DatabaseError(verdict)
+            raise sqlite3.DatabaseError(" ".join(verdict.split()))
 
     def header(self) -> Header:
         """The header, as it is now."""

@@ -91,10 +91,12 @@ class Store:
             self._vouch(header, number)
 
     def check_integrity(self) -> None:
-        """Look through the whole file for damage."""
+        """Read the whole file, to find any damage."""
         with self._transaction("nothing was spent or released", write=False) as book:
             self._verify_version(book)
             book.quick_check()
+            book.header()
+            book.debits()
 
     def write_off(self, fresh: Header) -> None:
         """Spend all until now in a ledger that is not trusted, which makes it one that is.
