@@ -106,7 +106,7 @@ def _weights(rate: Fraction, power: int, precision: int) -> list[int]:
         exponent = context.divide(context.multiply(numerator, Decimal(len(weights) ** power)), denominator)
         if exponent > Decimal("2.31") * precision:
             return weights
-        weights.append(int(context.multiply(context.exp(-exponent), unit)))
+        weights.append(int(context.multiply(context.exp(exponent.copy_negate()), unit)))
 
 
 def _digits(probability: Fraction, digits: int) -> list[int]:
