@@ -24,6 +24,8 @@ from discreet.privacy.ledger import (
     read_statement,
 )
 
+WITH_TOOLS = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+
 
 @pytest.fixture
 def spent(tmp_path: Path) -> Path:
@@ -231,8 +233,7 @@ def run_apart(code: str, folder: Path) -> str:
     """Run code in a process of its own, with the tools imported and `folder` set; return what it prints."""
     start = "import os, sys; from pathlib import Path; from privacy_ledger_tools import *\n"
     command = [sys.executable, "-c", start + "folder = Path(sys.argv[1])\n" + code, str(folder)]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
-    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment, timeout=60).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=WITH_TOOLS, timeout=60).stdout
 
 
 FULL_DISK = """
@@ -313,9 +314,8 @@ def test_all_is_flushed_before_anything_is_made(spent, tmp_path):
     start = "import os, sys; from pathlib import Path; from privacy_ledger_tools import *\n"
     script.write_text(start + f"folder = Path({str(spent)!r})\n" + TRACED)
     calls = "trace=write,pwrite64,fsync,fdatasync,unlink,unlinkat,rename,renameat,renameat2"
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
     command = [strace, "-y", "-e", calls, "-o", str(log), sys.executable, str(script)]
-    subprocess.run(command, check=True, capture_output=True, env=environment, timeout=60)
+    subprocess.run(command, check=True, capture_output=True, env=WITH_TOOLS, timeout=60)
     before_make = re.split(r'write\(2.*"(?:ASK|MAKE)"', log.read_text())[1].splitlines()
     dirty: set[str] = set()
     debit_written = False
