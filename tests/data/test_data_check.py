@@ -1,6 +1,7 @@
 """Recognising a data set by its path, and counting what is in it."""
 
 import json
+import zipfile
 
 import pytest
 from data_files import mind_line, mind_news, pack, write_mind
@@ -79,6 +80,14 @@ def test_an_archive_that_is_none(tmp_path, name):
     (tmp_path / name).write_bytes(b"this is no archive at all")
     with pytest.raises(InputError, match="damaged"):
         check_data(tmp_path / name)
+
+
+def test_a_zip_of_mind_is_to_be_unpacked(tmp_path):
+    with zipfile.ZipFile(tmp_path / "MINDsmall_train.zip", "w") as archive:
+        archive.writestr("behaviors.tsv", "x")
+        archive.writestr("news.tsv", "x")
+    with pytest.raises(InputError, match="unpack it first"):
+        open_news(tmp_path / "MINDsmall_train.zip")
 
 
 def test_ratings_are_not_news(tmp_path):

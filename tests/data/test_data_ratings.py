@@ -74,6 +74,7 @@ def test_movielens(tmp_path, files, where):
         "a\tx\t1\nb\tx\t7",
         "a,x,1\nb,x,7\n",
         "a::x::1\nb::x::7\n",
+        "user, item, rating\na, x, 1\nb, x , 7\n",
     ],
 )
 @pytest.mark.parametrize("ending", ["", ".gz", ".xz"])
@@ -118,6 +119,8 @@ def test_blocks_make_no_difference(pairs, cuts, data):
 BAD_ROWS = {
     "NaN": ("c,y,NaN,5", "'NaN'"),
     "infinite": ("c,y,inf,5", "'inf'"),
+    "too large": ("c,y,1e40,5", "'1e40'"),
+    "a time out of bounds": ("c,y,3,1e30", "'1e30'"),
     "not a number": ("c,y,good,5", "'good'"),
     "no rating": ("c,y,,5", "no rating"),
     "no user": (",y,3,5", "no user"),

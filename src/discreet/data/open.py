@@ -68,7 +68,8 @@ def open_news(path: Path | str, *, negatives: int = NEGATIVES, seed: int = 0) ->
     elif found == "globo":
         data = read_globo(path, negatives=negatives, seed=seed)
     else:
-        raise InputError(path, f"is not a news data set; known are {_KNOWN['news']}")
+        unpack = "; if it is MIND or EB-NeRD, unpack it first" if is_archive(path) else ""
+        raise InputError(path, f"is not a news data set; known are {_KNOWN['news']}{unpack}")
     _refuse_overlap(path, data)
     return data
 

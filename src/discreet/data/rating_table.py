@@ -7,7 +7,6 @@ or tab-separated with a header that names the columns (MovieLens 20M, 25M, lates
 from __future__ import annotations
 
 import csv
-import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -28,6 +27,8 @@ NAMES = {
     "rating": ("rating", "score", "stars"),
     "time": ("timestamp", "time", "unixtime"),
 }
+LARGEST = float(np.finfo(np.float32).max)
+LATEST = 10**12  # seconds since 1970: the year 33658
 
 
 @dataclass(frozen=True)
@@ -59,11 +60,13 @@ def read_rating_table(path: Path, blocks: Iterable[tuple[int, bytes]]) -> Rating
     for layout, line, block in _plain(path, blocks):
         first_line = 2 if layout.has_header else 1
         frame = table(path, line, block, layout.columns, layout.separator)
+        if b" " in block:
+            frame = frame.select(pl.all().str.strip_chars(" ").replace("", None))
         value = frame["rating"].cast(pl.Float32, strict=False)
         seconds = frame["time"] if "time" in frame.columns else pl.repeat("-1", len(frame), eager=True)
         time = seconds.cast(pl.Float64, strict=False)
-        whole = value.is_finite().all() and time.is_finite().all() and not (value.null_count() or time.null_count())
-        if not whole or frame["user"].null_count() or frame["item"].null_count():
+        usable = value.is_finite() & time.is_between(-LATEST, LATEST)
+        if not usable.fill_null(False).all() or frame["user"].null_count() or frame["item"].null_count():
             _explain(path, line, frame)
         numbers = users.number(frame["user"]), items.number(frame["item"])
         parts.append((*numbers, value.to_numpy(), time.cast(pl.Int64).to_numpy()))
@@ -124,7 +127,8 @@ def _explain(path: Path, first_line: int, frame: pl.DataFrame) -> NoReturn:
                 raise InputError(path, f"has no {column}; the line may be cut off", line)
         for column in ("rating", "time"):
             text = row.get(column, "0")
-            if not _is_number(text) or not math.isfinite(float(text)):
+            limit = LARGEST if column == "rating" else LATEST
+            if not _is_number(text) or not abs(float(text)) <= limit:
                 wanted = "a number" if column == "rating" else "a number of seconds since 1970"
                 raise InputError(path, f"the {column} '{text}' is not {wanted}", line)
     raise InputError(path, "cannot be read as ratings", first_line)
