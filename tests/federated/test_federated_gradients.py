@@ -7,10 +7,11 @@ from small_log import make_impressions, make_table
 
 from discreet.federated.clients import Clients
 from discreet.federated.draws import laplace
-from discreet.federated.loop import client_gradient
+from discreet.federated.loop import client_difference, client_gradient
 from discreet.federated.network import Network
 from discreet.federated.objective import Objective
-from discreet.federated.simulator import client_gradients, summed_gradient
+from discreet.federated.reduction import clip_coordinates, clip_norms, sum_clients
+from discreet.federated.simulator import client_differences, client_gradients, summed_gradient
 from discreet.models.registry import MODELS, make_model
 
 SMALL = {"size": 8, "query_size": 6, "history_length": 10, "title_words": 9}
@@ -98,3 +99,65 @@ def test_every_parameter_agrees_and_learns(name):
         total = sum(e.gradient[parameter] for e in expected)
         assert total.abs().max() > 1e-9, parameter
         torch.testing.assert_close(found[parameter], total, rtol=1e-7, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_local_steps_equal_those_of_the_loop(name):
+    network, table, parameters, samples, objective = make_case(name, torch.float64, private=True)
+    steps = {"steps": 3, "rate": 0.1, "objective": objective}
+    for chunk in client_differences(network, table, parameters, samples, **steps):
+        (position,) = chunk.positions
+        expected = client_difference(network, table, parameters, samples.select(chunk.positions), **steps)
+        own = {n: value[0] for n, value in chunk.gradients.items()}
+        assert relative_error(own, expected.gradient) < 1e-8, position
+        assert chunk.losses[0] == pytest.approx(expected.loss, rel=1e-8)
+
+
+def test_one_local_step_is_the_mean_gradient():
+    network, table, parameters, samples, objective = make_case("nrms", torch.float64)
+    one = samples.select(np.array([0]))
+    gradient = client_gradient(network, table, parameters, one, objective)
+    difference = client_difference(network, table, parameters, one, 1, 0.5, objective)
+    expected = {n: 0.5 / len(one) * value for n, value in gradient.gradient.items()}
+    assert relative_error(difference.gradient, expected) < 1e-12
+
+
+def clip_one(gradient, bound):
+    """A client's gradient scaled down to a norm, spelt out."""
+    norm = sum(float((value**2).sum()) for value in gradient.values()) ** 0.5
+    return {name: value * min(1.0, bound / norm) for name, value in gradient.items()}
+
+
+@pytest.mark.parametrize("kind", ["coordinates", "norms"])
+def test_clipped_sums_equal_those_of_the_loop(kind):
+    network, table, parameters, samples, objective = make_case("fednewsrec", torch.float64)
+    weights = np.linspace(0.5, 2, len(samples.clients))
+    expected = dict.fromkeys(parameters, 0.0)
+    changed = 0
+    for weight, own in zip(weights, by_loop(network, table, parameters, samples, objective), strict=True):
+        if kind == "coordinates":
+            clipped = {n: v.clamp(-0.05, 0.05) for n, v in own.gradient.items()}
+        else:
+            clipped = clip_one(own.gradient, 5.0)
+        changed += any(not torch.equal(clipped[n], v) for n, v in own.gradient.items())
+        expected = {n: expected[n] + weight * clipped[n] for n in parameters}
+    clip = clip_coordinates(0.05) if kind == "coordinates" else clip_norms(5.0)
+    found = sum_clients(client_gradients(network, table, parameters, samples, objective), weights, clip)
+    assert relative_error(found.gradient, expected) < 1e-8
+    assert changed > 1
+
+
+def test_loss_by_hand():
+    readers = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
+    candidates = torch.tensor([[[1.0, 5.0], [0.0, 1.0], [2.0, 0.0]], [[0.0, 0.0], [1.0, 1.0], [3.0, -1.0]]])
+    losses = Objective().losses(readers, candidates, torch.tensor([0, 1]))
+    first = np.log(np.exp(1) + np.exp(0) + np.exp(2)) - 1
+    second = np.log(np.exp(0) + np.exp(2) + np.exp(-2)) - 2
+    np.testing.assert_allclose(losses.numpy(), [first, second], rtol=1e-6)
+
+
+def test_gradients_are_the_same_bits_each_time():
+    network, table, parameters, samples, objective = make_case("naml", torch.float32, private=True)
+    weights = np.ones(len(samples.clients))
+    first, second = (summed_gradient(network, table, parameters, samples, weights, objective) for _ in range(2))
+    assert all(torch.equal(first.gradient[name], second.gradient[name]) for name in parameters)

@@ -22,7 +22,7 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 
 
 def _mix(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of SplitMix64 (Steele, Lea, Flood 2014): a bijection in which each input bit flips half the output."""
+    """The finaliser of SplitMix64 (Steele, Lea, Flood 2014): each input bit flips half the output bits."""
     value = (value ^ (value >> np.uint64(30))) * _FIRST
     value = (value ^ (value >> np.uint64(27))) * _SECOND
     return value ^ (value >> np.uint64(31))

@@ -28,7 +28,7 @@ BUCKET_OVERHEAD = 40
 
 @dataclass(frozen=True)
 class HistoryBucket:
-    """Histories of similar length: the clicks' places among the encoded articles, and how many clicks each stands for."""
+    """Histories of similar length: the clicks' places among the encoded articles, and their copies."""
 
     clicks: Tensor
     copies: Tensor

@@ -42,6 +42,28 @@ def client_gradient(
     return ClientGradient(dict(zip(leaves, gradients, strict=True)), loss.item(), len(samples))
 
 
+def client_difference(
+    network: Network,
+    table: ArticleTable,
+    parameters: Mapping[str, Tensor],
+    samples: Samples,
+    steps: int,
+    rate: float,
+    objective: Objective = Objective(),  # noqa: B008 (frozen)
+) -> ClientGradient:
+    """FedAvg's client (McMahan et al. 2017): Θ − Θ_u after local steps Θ_u ← Θ_u − η·∂L_u/∂Θ_u / |B_u|.
+
+    The loss is that before the first step.
+    """
+    local = dict(parameters)
+    losses = []
+    for _ in range(steps):
+        own = client_gradient(network, table, local, samples, objective)
+        losses.append(own.loss)
+        local = {name: value - rate / own.samples * own.gradient[name] for name, value in local.items()}
+    return ClientGradient({name: value - local[name] for name, value in parameters.items()}, losses[0], len(samples))
+
+
 def padded_loss(
     network: Network, table: ArticleTable, parameters: Mapping[str, Tensor], samples: Samples, objective: Objective
 ) -> Tensor:

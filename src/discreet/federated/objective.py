@@ -33,5 +33,5 @@ class Objective:
         return vectors if self.interest is None else self.interest(parameters, vectors, randomness)
 
     def losses(self, readers: Tensor, candidates: Tensor, target: Tensor) -> Tensor:
-        """Eq. (3) for each sample, from readers [n, size], candidates [n, 1 + k, size] and the clicked one's place [n]."""
+        """Eq. (3) for each sample: readers [n, size], candidates [n, 1 + k, size], the clicked one's place [n]."""
         return torch.nn.functional.cross_entropy(NewsModel.score(readers, candidates), target, reduction="none")

@@ -70,5 +70,37 @@ def client_gradients(
         )
 
 
+def client_differences(
+    network: Network,
+    table: ArticleTable,
+    parameters: Mapping[str, Tensor],
+    samples: Samples,
+    steps: int,
+    rate: float,
+    objective: Objective = Objective(),  # noqa: B008 (frozen)
+) -> Iterator[ClientGradients]:
+    """Each client's difference Θ − Θ_u after local steps (FedAvg), as `loop.client_difference` defines it."""
+    for position in range(len(samples.clients)):
+        own = samples.select(np.array([position]))
+        layout = compact(own, table, network.model.history_length)
+        local = {name: value.detach() for name, value in parameters.items()}
+        before = np.zeros(1)
+        for step in range(steps):
+            leaves = {name: value.requires_grad_() for name, value in local.items()}
+            losses = layout.losses(network, leaves, objective)
+            if step == 0:
+                before = _client_losses(own, losses)
+            gradients = torch.autograd.grad(
+                losses.mean(), list(leaves.values()), allow_unused=True, materialize_grads=True
+            )
+            local = {
+                name: (value - rate * gradient).detach()
+                for (name, value), gradient in zip(leaves.items(), gradients, strict=True)
+            }
+        differences = {name: (value - local[name]).unsqueeze(0) for name, value in parameters.items()}
+        yield ClientGradients(np.array([position]), differences, before)
+
+
 def _client_losses(samples: Samples, losses: Tensor) -> NDArray[np.float64]:
-    return np.bincount(samples.sample_client, losses.detach().double().numpy(), minlength=len(samples.clients))
+    values: NDArray[np.float64] = losses.detach().double().numpy()
+    return np.asarray(np.bincount(samples.sample_client, values, len(samples.clients)), dtype=np.float64)

@@ -1,0 +1,30 @@
+"""Who takes part in a round, and whose answer arrives."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.federated.draws import round_generator, uniforms
+
+Positions = NDArray[np.int64]
+
+
+def round_size(clients: int, fraction: float) -> int:
+    """How many clients a round has: ⌊r·|U|⌋ (PrivateRec, Alg. 3, line 4), but at least one."""
+    if not 0 < fraction <= 1:
+        raise ValueError(f"the fraction of clients in a round must be in (0, 1], not {fraction}")
+    return max(1, math.floor(fraction * clients))
+
+
+def choose_clients(clients: int, count: int, seed: int, round_: int) -> Positions:
+    """`count` different clients out of `clients`, each set of them equally likely, ascending."""
+    generator = round_generator(seed, round_, "clients")
+    return np.sort(generator.choice(clients, min(count, clients), replace=False, shuffle=False)).astype(np.int64)
+
+
+def arriving(chosen: Positions, dropout: float, seed: int, round_: int) -> Positions:
+    """Those of the chosen clients that answer in time: each drops out with the given probability by itself."""
+    return chosen[uniforms(seed, round_, "dropout", chosen) >= dropout]

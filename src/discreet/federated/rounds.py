@@ -1,0 +1,87 @@
+"""The loop over rounds: progress, checkpoints, and stopping without loss.
+
+A method gives a `Round`: a pure function from the state before a round to the state after it. It draws its chance by
+(seed, round, purpose), so a training that was interrupted and resumed ends with the same bits as one that was not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+
+from discreet.errors import DiscreetError
+from discreet.federated.checkpoint import Checkpoint, CheckpointFile
+from discreet.federated.objective import Parameters
+from discreet.federated.optimisers import Optimiser
+from discreet.progress import notice, track
+
+
+@dataclass(frozen=True)
+class RoundResult:
+    """What the clients of a round have brought: the aggregate for the optimiser (None if nobody answered).
+
+    `loss` is the mean over samples; `counts` are for whoever watches (clients, refused updates …).
+    """
+
+    direction: Parameters | None
+    loss: float
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+Round = Callable[[Parameters, int], RoundResult]
+"""From the current parameters and the round's number (from 1) to what the round's clients have brought."""
+
+Watcher = Callable[[Checkpoint, RoundResult], None]
+"""Called after every round."""
+
+
+def train_rounds(
+    work: Round,
+    optimiser: Optimiser,
+    parameters: Parameters,
+    rounds: int,
+    *,
+    file: CheckpointFile | None = None,
+    every: int = 50,
+    watch: Watcher | None = None,
+) -> Checkpoint:
+    """Train until `rounds` rounds are done, from the last checkpoint in `file` if there is one.
+
+    A checkpoint is written every so many rounds, at the end, and when the training is interrupted (Ctrl-C): the last
+    finished round is never lost.
+
+    Raises:
+        KeyboardInterrupt: again, after the last finished round has been saved.
+    """
+    state = (file.load() if file else None) or Checkpoint(parameters, optimiser.init(parameters))
+    saved = state.round
+    if saved:
+        notice(f"resuming after round {saved}")
+    try:
+        for number in track(range(state.round + 1, rounds + 1), "Rounds"):
+            result = work(state.parameters, number)
+            state = _advance(state, result, optimiser)
+            if watch is not None:
+                watch(state, result)
+            if file and number % every == 0:
+                file.save(state)
+                saved = number
+    finally:
+        if file and state.round > saved:
+            file.save(state)
+    return state
+
+
+def _advance(state: Checkpoint, result: RoundResult, optimiser: Optimiser) -> Checkpoint:
+    """One step of the server; a round without a usable answer changes nothing but the count."""
+    parameters, memory = state.parameters, state.optimiser
+    number = state.round + 1
+    if result.direction is not None:
+        if not all(torch.isfinite(value).all() for value in result.direction.values()):
+            raise DiscreetError(
+                f"training diverged in round {number} (gradients are not finite); lower the learning rate"
+            )
+        parameters, memory = optimiser.step(parameters, result.direction, memory)
+    return Checkpoint(parameters, memory, number, (*state.losses, result.loss))
