@@ -13,6 +13,7 @@ import importlib
 import importlib.util
 import json
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -109,28 +110,45 @@ class LanguageModel:
         return tokenizer, model.eval()
 
     def encode(self, texts: Sequence[str]) -> Floats32:
-        """A unit vector for each text."""
+        """A unit vector for each text.
+
+        Each thread takes a batch of its own rather than a share of every layer: threads that never wait for each other
+        are as fast on an idle machine, and many times faster on a busy one.
+        """
         import torch
 
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         if not len(texts):
             return vectors
-        tokenizer, model = self._parts
+        tokenizer, _ = self._parts
         encoded = tokenizer(list(texts), truncation=True, max_length=self.max_tokens, return_attention_mask=False)
         tokens: list[list[int]] = encoded["input_ids"]
         batches = list(_batches([len(row) for row in tokens]))
-        with torch.inference_mode():
-            for batch in track(batches, "reading titles"):
-                longest = max(len(tokens[i]) for i in batch)
-                ids = torch.full((len(batch), longest), tokenizer.pad_token_id or 0)
-                mask = torch.zeros((len(batch), longest))
-                for row, i in enumerate(batch):
-                    ids[row, : len(tokens[i])] = torch.tensor(tokens[i])
-                    mask[row, : len(tokens[i])] = 1
-                states = model(input_ids=ids, attention_mask=mask.long()).last_hidden_state.float()
-                mean = torch.einsum("btd,bt->bd", states, mask) / mask.sum(dim=1, keepdim=True)
-                vectors[batch] = torch.nn.functional.normalize(mean, dim=1).numpy()
+        threads = torch.get_num_threads()
+        try:
+            with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+                encoded_batches = pool.map(lambda batch: self._encode_batch([tokens[i] for i in batch]), batches)
+                for batch, rows in zip(batches, track(encoded_batches, "reading titles", len(batches)), strict=True):
+                    vectors[batch] = rows
+        finally:
+            torch.set_num_threads(threads)
         return vectors
+
+    def _encode_batch(self, tokens: list[list[int]]) -> Floats32:
+        import torch
+
+        tokenizer, model = self._parts
+        longest = max(map(len, tokens))
+        ids = torch.full((len(tokens), longest), tokenizer.pad_token_id or 0)
+        mask = torch.zeros((len(tokens), longest))
+        for row, some in enumerate(tokens):
+            ids[row, : len(some)] = torch.tensor(some)
+            mask[row, : len(some)] = 1
+        with torch.inference_mode():
+            states = model(input_ids=ids, attention_mask=mask.long()).last_hidden_state.float()
+            mean = torch.einsum("btd,bt->bd", states, mask) / mask.sum(dim=1, keepdim=True)
+            unit: Floats32 = torch.nn.functional.normalize(mean, dim=1).numpy()
+        return unit
 
 
 def _batches(lengths: list[int]) -> Iterator[list[int]]:
