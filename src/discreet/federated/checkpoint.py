@@ -43,14 +43,15 @@ class CheckpointFile:
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Write the checkpoint; an interruption leaves the old one or the new."""
+        tensors = {f"parameters/{name}": value.contiguous() for name, value in checkpoint.parameters.items()}
+        tensors |= {f"optimiser/{name}": value.contiguous() for name, value in checkpoint.optimiser.items()}
         about = {
             "format": FORMAT,
             "round": checkpoint.round,
             "losses": list(checkpoint.losses),
             "settings": self.settings,
+            "names": list(tensors),
         }
-        tensors = {f"parameters/{name}": value.contiguous() for name, value in checkpoint.parameters.items()}
-        tensors |= {f"optimiser/{name}": value.contiguous() for name, value in checkpoint.optimiser.items()}
         with replacing_file(self.path) as draft:
             save_file(tensors, draft, metadata={"checkpoint": json.dumps(about)})
 
@@ -61,7 +62,7 @@ class CheckpointFile:
         try:
             with safe_open(self.path, framework="pt") as file:
                 about = json.loads(file.metadata()["checkpoint"])
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dictionary)
+                tensors = {name: file.get_tensor(name) for name in about["names"]}  # in the order of the model
             if about["format"] > FORMAT:
                 raise InputError(self.path, f"has format {about['format']}; this version reads up to {FORMAT}")
             found = about["settings"]

@@ -38,16 +38,17 @@ def summed_laplace(
 def summed_laplace_like(
     values: Mapping[str, Tensor], scale: float, weights: NDArray[np.floating], generator: np.random.Generator
 ) -> Parameters:
-    """`summed_laplace` for every parameter, in its type."""
-    return {
-        name: summed_laplace(value.shape, scale, weights, generator).to(value.dtype) for name, value in values.items()
-    }
+    """`summed_laplace` for every parameter, in its type; drawn by name, so that the parameters' order is no matter."""
+    noise: Parameters = {}
+    for name in sorted(values):
+        noise[name] = summed_laplace(values[name].shape, scale, weights, generator).to(values[name].dtype)
+    return noise
 
 
 def client_laplace(values: Mapping[str, Tensor], scale: float, generator: np.random.Generator) -> Parameters:
     """One client's own Laplace noise for every parameter: the difference of two exponential variables."""
     noise: Parameters = {}
-    for name, value in values.items():
+    for name, value in sorted(values.items()):
         drawn = generator.standard_exponential(value.shape, dtype=np.float32)
         drawn -= generator.standard_exponential(value.shape, dtype=np.float32)
         noise[name] = torch.from_numpy(drawn).mul_(scale).to(value.dtype)

@@ -46,8 +46,7 @@ def summed_gradient(
     leaves = {name: value.detach().requires_grad_() for name, value in parameters.items()}
     losses = compact(samples, table, network.model.history_length).losses(network, leaves, objective)
     weight = torch.from_numpy(np.asarray(weights, dtype=np.float64)[samples.sample_client]).to(losses.dtype)
-    gradients = torch.autograd.grad(losses @ weight, list(leaves.values()), allow_unused=True, materialize_grads=True)
-    return SummedGradient(dict(zip(leaves, gradients, strict=True)), _client_losses(samples, losses))
+    return SummedGradient(_gradient(losses @ weight, leaves), _client_losses(samples, losses))
 
 
 def client_gradients(
@@ -62,10 +61,10 @@ def client_gradients(
     for position in range(len(samples.clients)):
         own = samples.select(np.array([position]))
         losses = compact(own, table, network.model.history_length).losses(network, leaves, objective)
-        gradients = torch.autograd.grad(losses.sum(), list(leaves.values()), allow_unused=True, materialize_grads=True)
+        gradient = _gradient(losses.sum(), leaves)
         yield ClientGradients(
             np.array([position]),
-            {name: value.unsqueeze(0) for name, value in zip(leaves, gradients, strict=True)},
+            {name: value.unsqueeze(0) for name, value in gradient.items()},
             _client_losses(own, losses),
         )
 
@@ -90,15 +89,15 @@ def client_differences(
             losses = layout.losses(network, leaves, objective)
             if step == 0:
                 before = _client_losses(own, losses)
-            gradients = torch.autograd.grad(
-                losses.mean(), list(leaves.values()), allow_unused=True, materialize_grads=True
-            )
-            local = {
-                name: (value - rate * gradient).detach()
-                for (name, value), gradient in zip(leaves.items(), gradients, strict=True)
-            }
+            gradient = _gradient(losses.mean(), leaves)
+            local = {name: (value - rate * gradient[name]).detach() for name, value in leaves.items()}
         differences = {name: (value - local[name]).unsqueeze(0) for name, value in parameters.items()}
         yield ClientGradients(np.array([position]), differences, before)
+
+
+def _gradient(loss: Tensor, leaves: Parameters) -> Parameters:
+    found = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True, materialize_grads=True)
+    return dict(zip(leaves, found, strict=True))
 
 
 def _client_losses(samples: Samples, losses: Tensor) -> NDArray[np.float64]:
