@@ -4,7 +4,7 @@ import json
 import zipfile
 
 import pytest
-from data_files import mind_line, mind_news, pack, write_mind
+from data_files import mind_line, mind_news, pack, write_adressa, write_globo, write_mind
 
 from discreet.data.check import check_data
 from discreet.data.open import open_news, recognise
@@ -80,6 +80,18 @@ def test_an_archive_that_is_none(tmp_path, name):
     (tmp_path / name).write_bytes(b"this is no archive at all")
     with pytest.raises(InputError, match="damaged"):
         check_data(tmp_path / name)
+
+
+def test_two_sets_in_one_folder_are_not_mixed(tmp_path):
+    (tmp_path / "sets").mkdir()
+    for name in ("one", "two"):
+        write_adressa(tmp_path / "news" / name, [[{"userId": "u", "time": i, "id": "x"}] for i in range(2)])
+        write_globo(tmp_path, [(1, 2, 3000), (1, 3, 4000)])
+        (tmp_path / "clicks").rename(tmp_path / "sets" / name)
+        pack(tmp_path / "ratings" / name / "ratings.csv", b"userId,movieId,rating,timestamp\n1,2,3,4\n")
+    for kind in ("news", "sets", "ratings"):
+        with pytest.raises(InputError, match="several data sets"):
+            check_data(tmp_path / kind)
 
 
 def test_a_zip_of_mind_is_to_be_unpacked(tmp_path):

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.archive import each_file, has_file, is_archive, name_of
+from discreet.data.archive import each_file, has_file, is_archive, name_of, refuse_several
 from discreet.data.clicks import NEGATIVES, Clicks, first_clicks, impressions_of_clicks
 from discreet.data.lines import decode, reading, split_lines, whole_lines
 from discreet.data.names import Names
@@ -50,10 +50,11 @@ def read_adressa(path: Path, *, negatives: int = NEGATIVES, seed: int = 0) -> Ne
     log = _Log()
     with reading(path):
         for file, stream in track(each_file(path, _is_day_file), f"reading {path.name}"):
-            log.days.add(file.name[:8])
+            log.files.append(file)
             for line, block in whole_lines(stream):
                 log.add(file, line, block)
-    if len(log.days) < 2:
+    refuse_several(path, log.files)
+    if len(log.files) < 2:
         raise InputError(path, "has only one day of events; a day to train on and a later one to test on are needed")
     if not len(log.articles):
         raise InputError(path, "no event names an article (fields id, canonicalUrl)")
@@ -61,7 +62,7 @@ def read_adressa(path: Path, *, negatives: int = NEGATIVES, seed: int = 0) -> Ne
     articles = log.described()
     first_seen = first_clicks(clicks, len(articles))
     available = np.where(articles.published >= 0, np.minimum(articles.published, first_seen), first_seen)
-    begin, middle = (_midnight(path, day) for day in sorted(log.days)[-2:])
+    begin, middle = (_midnight(path, day) for day in sorted(file.name[:8] for file in log.files)[-2:])
     periods = {"train": (begin, middle), "dev": (middle, _FOREVER)}
     return NewsData(
         name=name_of(path),
@@ -75,7 +76,7 @@ class _Log:
     """The clicks on articles, and what the events say about the articles, gathered block by block."""
 
     def __init__(self) -> None:
-        self.days: set[str] = set()
+        self.files: list[Path] = []
         self.readers = Names()
         self.articles = Names()
         self.reader: list[NDArray[np.int32]] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from discreet.data.lines import SupportsRead, open_plain, reading
@@ -46,6 +46,13 @@ def has_file(path: Path, wanted: Wanted) -> bool:
     """Whether a folder or archive holds a file whose name is `wanted`."""
     with reading(path):
         return next(each_file(path, wanted), None) is not None
+
+
+def refuse_several(path: Path, files: Iterable[Path]) -> None:
+    """Files of one data set lie in one folder; found in several, they are several data sets."""
+    folders = sorted({file.parent for file in files})
+    if len(folders) > 1:
+        raise InputError(path, f"holds several data sets, {folders[0]} and {folders[1]}; choose one of them")
 
 
 def _each_in_tar(path: Path, wanted: Wanted) -> Iterator[tuple[Path, SupportsRead]]:

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.archive import each_file, has_file, is_archive, name_of
+from discreet.data.archive import each_file, has_file, is_archive, name_of, refuse_several
 from discreet.data.clicks import NEGATIVES, Clicks, first_clicks, impressions_of_clicks
 from discreet.data.lines import decode, reading, split_lines
 from discreet.data.news import Articles, NewsData
@@ -34,15 +34,16 @@ def is_globo(path: Path) -> bool:
 
 def read_globo(path: Path, *, negatives: int = NEGATIVES, seed: int = 0) -> NewsData:
     """Read all clicks; `negatives` articles are drawn for each."""
-    parts: list[pl.DataFrame] = []
+    parts: dict[Path, pl.DataFrame] = {}
     metadata = pl.DataFrame(schema=dict.fromkeys(METADATA, pl.Int64))
     with reading(path):
         for file, stream in track(each_file(path, _is_wanted), f"reading {path.name}"):
             if _is_clicks_file(file.name):
-                parts.append(_integers(file, stream.read(-1), CLICKS))
+                parts[file] = _integers(file, stream.read(-1), CLICKS)
             else:
                 metadata = _integers(file, stream.read(-1), METADATA)
-    table = pl.concat(parts)
+    refuse_several(path, parts)
+    table = pl.concat(parts.values())
     if table.is_empty():
         raise InputError(path, "holds no clicks")
     reader_ids, reader = np.unique(table["user_id"].to_numpy(), return_inverse=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.data.archive import each_file, is_archive, name_of
+from discreet.data.archive import each_file, is_archive, name_of, refuse_several
 from discreet.data.lines import blocks, reading, split_lines, whole_lines
 from discreet.data.rating_table import RatingTable, layout_of, read_rating_table
 from discreet.data.ratings import Items, Ratings
@@ -50,9 +50,11 @@ ItemText = tuple[str, tuple[str, ...]]
 def ratings_file(path: Path) -> str | None:
     """The name of the file with the ratings in a folder or zip: an official name, or the only table there is."""
     with reading(path):
-        names = [file.name for file, _ in each_file(path, _may_hold_ratings)]
-    official = next((name for name in RATINGS_FILES if name in names), None)
-    return official or (names[0] if len(names) == 1 else None)
+        files = [file for file, _ in each_file(path, _may_hold_ratings)]
+    official = [file for file in files if file.name in RATINGS_FILES]
+    refuse_several(path, official)
+    found = official or files
+    return found[0].name if len(found) == 1 else None
 
 
 def read_ratings(path: Path) -> Ratings:
