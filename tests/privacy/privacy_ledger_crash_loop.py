@@ -56,6 +56,11 @@ def device(folder: Path, seed: int) -> None:
         ask(mine, folder, choose.choice(PURPOSES), choose.randrange(EPOCHS))
 
 
+def sent(folder: Path) -> int:
+    outbox = folder / "outbox"
+    return outbox.read_bytes().count(b"\n") if outbox.exists() else 0
+
+
 def in_a_fork(run: Callable[[], None]) -> int:
     child = os.fork()
     if child == 0:
@@ -69,13 +74,16 @@ def in_a_fork(run: Callable[[], None]) -> int:
 
 
 def kill_at_random(folder: Path, seed: int, kills: int) -> int:
+    """At least so many kills, and on a busy machine more, until enough has left the devices to be worth checking."""
     choose = random.Random(seed)
     killed = 0
-    for number in range(kills):
-        child = in_a_fork(lambda n=number: device(folder, seed + n))  # type: ignore[misc]
+    while killed < kills or (sent(folder) < kills and killed < 20 * kills):
+        child = in_a_fork(lambda n=killed: device(folder, seed + n))  # type: ignore[misc]
         time.sleep(choose.uniform(0.001, 0.040))
         os.kill(child, signal.SIGKILL)
-        killed += os.WIFSIGNALED(os.waitpid(child, 0)[1])
+        if not os.WIFSIGNALED(os.waitpid(child, 0)[1]):
+            raise SystemExit((folder / "errors").read_text())
+        killed += 1
     return killed
 
 
