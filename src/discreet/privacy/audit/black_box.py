@@ -1,7 +1,7 @@
 """Black-box examination: tell two worst-case neighbours apart from outputs alone, and count how often it works.
 
-The first part of the runs chooses score and threshold, the others, which had no part in the choice, give the bound.
-No bound can exceed about ln(n/10), n the number of runs that count.
+The first fifth of the runs chooses score and threshold; the others, which had no part in the choice, give the bound.
+No bound can exceed about ln(n/10), n the number of runs that count, which is why most of them do.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Sampler = Callable[[int, int], Outputs]
 
 @dataclass(frozen=True)
 class BlackBox:
-    """Runs of two neighbouring inputs, half of them to choose a test and half to count.
+    """Runs of two neighbouring inputs, a fifth of them to choose a test and the rest to count.
 
     With `gaussian` the bound is μ, the distance in units of σ, and not ε: it is compared with the μ that (ε, δ)
     allows a Gaussian mechanism.
@@ -42,14 +42,14 @@ class BlackBox:
         return True
 
     def lower_bound(self, error: float, seed: int) -> float:
-        """The bound from the second half of the runs."""
-        half = self.runs // 2
+        """The bound from the runs that had no part in choosing the test."""
+        choosing = self.runs // 5
 
         def bound(hits: int, false_hits: int, runs: int) -> float:
             if self.gaussian:
                 return mu_bound(hits, false_hits, runs, error)
             return epsilon_bound(hits, false_hits, runs, self.delta, error)
 
-        first, second = self.first(2 * half, 2 * seed), self.second(2 * half, 2 * seed + 1)
-        test = choose_test(first[:half], second[:half], self.scores, bound)
-        return bound(*test.hits(first[half:], second[half:]), half)
+        first, second = self.first(self.runs, 2 * seed), self.second(self.runs, 2 * seed + 1)
+        test = choose_test(first[:choosing], second[:choosing], self.scores, bound)
+        return bound(*test.hits(first[choosing:], second[choosing:]), self.runs - choosing)

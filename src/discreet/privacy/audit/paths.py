@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from fractions import Fraction
+from itertools import pairwise
 
 from discreet.privacy.noise import Noise, SecureNoise
 
 Tree = dict[Hashable, Fraction]
 
-_PROBES = 16
+_FIRST_PROBES = 64
 
 
 def exact_distribution(run: Callable[[Noise], Hashable]) -> dict[Hashable, Fraction]:
     """The probability of each result of `run`, which may draw with `below` and `coins` only.
 
-    An interval of draws counts as one branch if its ends and some points between them lead to the same outcomes.
+    An interval of draws counts as one branch if its ends and its middle lead to the same outcomes; each whole range is
+    cut into 64 such intervals to begin with.
     """
     return _explore(run, ())
 
@@ -62,15 +64,15 @@ def _explore(run: Callable[[Noise], Hashable], script: tuple[int, ...]) -> Tree:
         return memo[draw]
 
     total: Tree = {}
-    intervals = [(0, bound - 1)]
+    cuts = sorted({bound * i // _FIRST_PROBES for i in range(_FIRST_PROBES + 1)})
+    intervals = [(low, high - 1) for low, high in pairwise(cuts)]
     while intervals:
         low, high = intervals.pop()
-        inside = {low + (high - low) * i // _PROBES for i in range(_PROBES + 1)}
-        if all(outcome(draw) == outcome(low) for draw in inside):
+        middle = (low + high) // 2
+        if outcome(low) == outcome(high) == outcome(middle):
             share = Fraction(high - low + 1, bound)
             for result, probability in outcome(low).items():
                 total[result] = total.get(result, Fraction(0)) + share * probability
         else:
-            middle = (low + high) // 2
             intervals += [(low, middle), (middle + 1, high)]
     return total

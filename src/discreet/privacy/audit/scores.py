@@ -43,19 +43,33 @@ class Nearness:
         return score
 
 
+@dataclass(frozen=True)
+class Contains:
+    """For outputs that are sets of choices: 1 where `first` is in it and `second` is not, −1 the other way round."""
+
+    first: int
+    second: int
+
+    def __call__(self, first: Outputs, second: Outputs) -> Score:
+        """Nothing has to be learned."""
+
+        def score(outputs: Outputs) -> Scores:
+            here, there = ((outputs == choice).any(axis=1).astype(float) for choice in (self.first, self.second))
+            return np.asarray(here - there)
+
+        return score
+
+
 def likelier_by_frequency(first: Outputs, second: Outputs) -> Score:
-    """The log-ratio of how often this very output came up in the first half; 0 for outputs never seen."""
-    both = np.concatenate([first, second])
-    known, index = np.unique(both, axis=0, return_inverse=True)
-    index = index.ravel()
+    """For outputs of one column: how often this very output came up in the first half, as a log-ratio; 0 if never."""
+    known, index = np.unique(np.concatenate([first, second])[:, 0], return_inverse=True)
     seen_first = np.bincount(index[: len(first)], minlength=len(known))
     seen_second = np.bincount(index[len(first) :], minlength=len(known))
     ratios = np.log((seen_first + 0.5) / (seen_second + 0.5))
-    table = {row.tobytes(): ratio for row, ratio in zip(known, ratios, strict=True)}
 
     def score(outputs: Outputs) -> Scores:
-        rows, places = np.unique(outputs, axis=0, return_inverse=True)
-        return np.array([table.get(row.tobytes(), 0.0) for row in rows])[places.ravel()]
+        place = np.minimum(np.searchsorted(known, outputs[:, 0]), len(known) - 1)
+        return np.where(known[place] == outputs[:, 0], ratios[place], 0.0)
 
     return score
 
