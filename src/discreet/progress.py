@@ -6,7 +6,7 @@ has opened `shown()`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
@@ -41,7 +41,7 @@ def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T
     if progress is None or progress.disable:
         yield from items
         return
-    if total is None and hasattr(items, "__len__"):
+    if total is None and isinstance(items, Sized):
         total = len(items)
     progress.start()
     task = progress.add_task(what, total=total)
@@ -53,6 +53,15 @@ def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T
         progress.remove_task(task)
         if not progress.tasks:
             progress.stop()
+
+
+def status(text: str) -> None:
+    """Put a few words behind the label of the innermost bar."""
+    progress = _progress.get()
+    if progress is not None and progress.tasks:
+        task = progress.tasks[-1]
+        label = task.description.split(" · ")[0]
+        progress.update(task.id, description=f"{label} · {text}")
 
 
 def notice(message: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from discreet.cli import compare, data, demo, evaluate, listing, train
+from discreet.cli import audit, compare, data, demo, evaluate, listing, train
 
 app = typer.Typer(
     help="Private recommendation that says truthfully what it costs in privacy.",
@@ -19,4 +19,5 @@ app.add_typer(data.app, name="data")
 app.command()(train.train)
 app.command()(evaluate.evaluate)
 app.command()(compare.compare)
+app.command()(audit.audit)
 app.command("list")(listing.list_all)

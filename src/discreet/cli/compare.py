@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def compare(
     data: NewsPath,
     methods: Annotated[
-        str | None, typer.Option(help="Which methods, separated by commas ('discreet list' names them); default all baselines.")
+        str | None,
+        typer.Option(help="Which methods, separated by commas ('discreet list' names them); default all baselines."),
     ] = None,
     model: Annotated[str | None, typer.Option(help="The model for the methods that train one.")] = None,
     epsilon: Annotated[
@@ -36,9 +37,9 @@ def compare(
     half: Annotated[
         bool, typer.Option("--half", help="FedNewsRec's protocol: a random half of the readers train, all are tested.")
     ] = False,
-    out: Annotated[Path, typer.Option(help="Folder for report.html, comparison.json and .md, plots and measurements.")] = Path(
-        "report"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Folder for report.html, comparison.json and .md, plots and measurements.")
+    ] = Path("report"),
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -62,9 +63,7 @@ def compare(
     news = open_news(data)
     if half:
         news = half_of_readers(news, seed)
-    comparison = run_comparison(
-        Task(news, text), chosen, split, range(seed, seed + seeds), Store(out / "measurements")
-    )
+    comparison = run_comparison(Task(news, text), chosen, split, range(seed, seed + seeds), Store(out / "measurements"))
     save_comparison(comparison, out)
     if as_json:
         print_json(comparison.to_json())

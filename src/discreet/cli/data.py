@@ -15,11 +15,16 @@ app = typer.Typer(help="Make and check data sets.", no_args_is_help=True)
 
 @app.command()
 def synth(
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write; it appears only when it is complete.")],
+    out: Annotated[
+        Path, typer.Argument(metavar="OUT", help="The folder to write; it appears only when it is complete.")
+    ],
     readers: Annotated[int, typer.Option(min=1, help="How many readers (or, with --ratings, users).")] = 5000,
-    days: Annotated[int, typer.Option(min=1, help="How many days of impressions to train on; the day after is dev.")] = 4,
+    days: Annotated[
+        int, typer.Option(min=1, help="How many days of impressions to train on; the day after is dev.")
+    ] = 4,
     articles_per_day: Annotated[
-        int | None, typer.Option(min=10, help="How many articles the site publishes a day; by default it grows with the readers.")
+        int | None,
+        typer.Option(min=10, help="How many articles the site publishes a day; by default it grows with the readers."),
     ] = None,
     ratings: Annotated[bool, typer.Option("--ratings", help="Make ratings of films instead of news.")] = False,
     overwrite: Overwrite = False,
@@ -45,7 +50,9 @@ def synth(
 
 @app.command()
 def check(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A news or ratings data set in any format that Discreet reads.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="A news or ratings data set in any format that Discreet reads.")
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Recognise a data set, validate all of it, and print its counts.

@@ -11,11 +11,13 @@ from discreet.cli.options import Seed, Text, console
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="The folder for the generated world and the report; replaced if it is there.")] = Path(
-        "demo"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="The folder for the generated world and the report; replaced if it is there.")
+    ] = Path("demo"),
     readers: Annotated[int, typer.Option(min=50, help="How many readers the generated world has.")] = 3000,
-    no_serve: Annotated[bool, typer.Option("--no-serve", help="End after the report instead of serving a page.")] = False,
+    no_serve: Annotated[
+        bool, typer.Option("--no-serve", help="End after the report instead of serving a page.")
+    ] = False,
     text: Text = "auto",
     seed: Seed = 0,
 ) -> None:

@@ -26,14 +26,15 @@ def evaluate(
     from discreet.evaluation.results import Comparison
     from discreet.evaluation.table import rich_table
     from discreet.methods.base import Task
-    from discreet.methods.experiment import result_of, split_of
+    from discreet.methods.experiment import Measurement, result_of, split_of
     from discreet.methods.run import Run
 
     trained = Run.load(run)
     task = Task(open_news(data), trained.text)
     impressions = split_of(task.data, split)
     metrics = ranking_metrics(trained.method.score(task, trained.state, impressions, seed), impressions)
-    comparison = Comparison(task.data.name, split, [result_of(trained.method, [metrics])])
+    found = Measurement(metrics, trained.method.guarantee(trained.state))
+    comparison = Comparison(task.data.name, split, [result_of(trained.method, [found])])
     if as_json:
         print_json(comparison.to_json())
     else:

@@ -32,7 +32,7 @@ def train(
     task = Task(open_news(data), text)
     run = Run(chosen, chosen.train(task, seed), task.data.name, seed, text)
     run.save(out, overwrite=overwrite)
-    guarantee = chosen.guarantee()
+    guarantee = chosen.guarantee(run.state)
     if as_json:
         print_json({"run": str(out), "method": method, "guarantee": guarantee.to_json() if guarantee else None})
     else:

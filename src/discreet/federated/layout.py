@@ -70,7 +70,7 @@ def compact(samples: Samples, table: ArticleTable, history_length: int, overhead
     order = np.concatenate(view_buckets)
     start = np.cumsum(sizes) - sizes
     histories = [
-        _histories(clicks, start[views], sizes[views], int(anonymous[0]), history_length) for views in view_buckets
+        history_bucket(clicks, start[views], sizes[views], int(anonymous[0]), history_length) for views in view_buckets
     ]
     return Layout(
         articles=[table.batch(rows[bucket]) for bucket in buckets],
@@ -109,7 +109,7 @@ def gather(vectors: Tensor, places: Tensor) -> Tensor:
     return vectors.index_select(0, places.flatten()).view(*places.shape, vectors.shape[-1])
 
 
-def _histories(clicks: Positions, start: Positions, size: Positions, anonymous: int, full: int) -> HistoryBucket:
+def history_bucket(clicks: Positions, start: Positions, size: Positions, anonymous: int, full: int) -> HistoryBucket:
     """Histories side by side, the latest click last; before the oldest the anonymous article, as often as needed."""
     width = int(size.max()) + 1
     back = np.arange(width)[::-1]

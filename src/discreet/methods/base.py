@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,8 +34,15 @@ class Task:
 
     @cached_property
     def text_vectors(self) -> TextVectors:
-        """A unit vector for each article's title (zero for an article without one), and where it came from."""
-        return encode_texts(self.data.articles.titles, self.text)
+        """A unit vector for the title of each article that is ever shown or clicked (zero for the others and the untitled)."""
+        used = np.zeros(len(self.data.articles), np.bool_)
+        for part in self.data.splits.values():
+            used[part.shown] = used[part.timeline] = True
+        rows = np.flatnonzero(used)
+        encoded = encode_texts([self.data.articles.titles[row] for row in rows.tolist()], self.text)
+        matrix = np.zeros((len(used), encoded.matrix.shape[1]), np.float32)
+        matrix[rows] = encoded.matrix
+        return TextVectors(matrix, encoded.source)
 
 
 class Method(Protocol):
@@ -55,8 +63,11 @@ class Method(Protocol):
         """The privacy budget asked for (infinity: no noise), or None where the method knows no ε."""
         ...
 
-    def train(self, task: Task, seed: int) -> State:
-        """Learn from the task's train split, and from nothing later."""
+    def train(self, task: Task, seed: int, checkpoint: Path | None = None) -> State:
+        """Learn from the task's train split, and from nothing later.
+
+        What takes long saves itself to the file `checkpoint` now and then, and goes on from there if it exists.
+        """
         ...
 
     def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
@@ -66,6 +77,6 @@ class Method(Protocol):
         """
         ...
 
-    def guarantee(self) -> Guarantee | None:
-        """What ranking readers this way costs them in privacy; None where clicks are simply collected."""
+    def guarantee(self, state: State) -> Guarantee | None:
+        """What training this way costs a reader in privacy; None where clicks are simply collected."""
         ...

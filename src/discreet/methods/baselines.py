@@ -6,6 +6,7 @@ None of them hides a click: popularity and the combination are what a publisher 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -23,11 +24,11 @@ class Baseline:
     model = None
     epsilon = None
 
-    def train(self, task: Task, seed: int) -> State:
+    def train(self, task: Task, seed: int, checkpoint: Path | None = None) -> State:
         """Learn nothing."""
         return {}
 
-    def guarantee(self) -> Guarantee | None:
+    def guarantee(self, state: State) -> Guarantee | None:
         """None: clicks are simply collected."""
         return None
 
@@ -97,7 +98,7 @@ class Combined(Baseline):
     name = "combined"
     parts = (Content(), Popularity(), Recency())
 
-    def train(self, task: Task, seed: int) -> State:
+    def train(self, task: Task, seed: int, checkpoint: Path | None = None) -> State:
         """Fit one weight for each part by the likelihood of the clicks (see `choice`)."""
         train = task.data.splits["train"]
         features = np.stack([part.score(task, {}, train, seed) for part in self.parts], axis=1)

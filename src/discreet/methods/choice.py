@@ -9,7 +9,9 @@ from scipy.optimize import minimize
 from discreet.data.news import Impressions
 
 
-def fit_choice_weights(features: NDArray[np.float64], impressions: Impressions, ridge: float = 1e-4) -> NDArray[np.float64]:
+def fit_choice_weights(
+    features: NDArray[np.float64], impressions: Impressions, ridge: float = 1e-4
+) -> NDArray[np.float64]:
     """Maximise the likelihood of the clicks: each click is one choice among itself and the slate's unclicked articles.
 
     The loss is the mean over clicks c of log(e^{s_c} + Σ_{j not clicked} e^{s_j}) − s_c with s = features · w, plus

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
 
 from discreet import __version__
 from discreet.data.news import Impressions, NewsData
@@ -22,9 +22,10 @@ from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import METRICS, RankingMetrics, ranking_metrics
 from discreet.evaluation.results import Comparison, MethodResult
 from discreet.files import replacing_file
-from discreet.methods.base import Method, Task
+from discreet.methods.base import Method, State, Task
 from discreet.methods.baselines import Baseline
 from discreet.methods.registry import METHODS, make_method, settings_of
+from discreet.privacy.guarantee import Guarantee
 from discreet.progress import track
 
 
@@ -45,24 +46,33 @@ def compare(task: Task, methods: Sequence[Method], split: str, seeds: Sequence[i
     jobs = [(method, seed) for method in methods for seed in seeds]
     measured = {}
     for method, seed in track(jobs, "Comparing methods"):
-        metrics = store.get(task, method, split, seed)
-        if metrics is None:
+        found = store.get(task, method, split, seed)
+        if found is None:
             state = method.train(task, seed)
             metrics = ranking_metrics(method.score(task, state, impressions, seed), impressions)
-            store.put(task, method, split, seed, metrics)
-        measured[method, seed] = metrics
+            found = Measurement(metrics, method.guarantee(state))
+            store.put(task, method, split, seed, found)
+        measured[method, seed] = found
     results = [result_of(method, [measured[method, seed] for seed in seeds]) for method in methods]
     return Comparison(task.data.name, split, results)
 
 
-def result_of(method: Method, runs: Sequence[RankingMetrics]) -> MethodResult:
+@dataclass(frozen=True)
+class Measurement:
+    """What one training achieved, and what it costs."""
+
+    metrics: RankingMetrics
+    guarantee: Guarantee | None
+
+
+def result_of(method: Method, runs: Sequence[Measurement]) -> MethodResult:
     """What `method` achieved and costs, for tables and reports."""
     return MethodResult(
         method=method.name,
         model=method.model,
         epsilon=method.epsilon,
-        runs=runs,
-        guarantee=method.guarantee(),
+        runs=[run.metrics for run in runs],
+        guarantee=runs[0].guarantee,
         baseline=isinstance(method, Baseline),
     )
 
@@ -80,26 +90,32 @@ class Store:
 
     folder: Path | None
 
-    def get(self, task: Task, method: Method, split: str, seed: int) -> RankingMetrics | None:
+    def get(self, task: Task, method: Method, split: str, seed: int) -> Measurement | None:
         """The stored measurement, or None where there is none that can be read."""
         path = self._path(task, method, split, seed)
         if path is None or not path.exists():
             return None
         try:
-            arrays = load_file(path)
+            with safe_open(path, framework="numpy") as file:
+                arrays = {name: file.get_tensor(name) for name in (*METRICS, "impression", "reader", "left_out")}
+                told = json.loads(file.metadata()["guarantee"])
         except (SafetensorError, OSError):
             return None
         values = {metric: arrays[metric] for metric in METRICS}
-        return RankingMetrics(values, arrays["impression"], arrays["reader"], int(arrays["left_out"][0]))
+        metrics = RankingMetrics(values, arrays["impression"], arrays["reader"], int(arrays["left_out"][0]))
+        return Measurement(metrics, Guarantee.from_json(told) if told else None)
 
-    def put(self, task: Task, method: Method, split: str, seed: int, metrics: RankingMetrics) -> None:
+    def put(self, task: Task, method: Method, split: str, seed: int, found: Measurement) -> None:
         """Keep a measurement."""
         path = self._path(task, method, split, seed)
         if path is None:
             return
-        shared = {"impression": metrics.impression, "reader": metrics.reader, "left_out": np.array([metrics.left_out])}
+        metrics, guarantee = found.metrics, found.guarantee
+        arrays: State = {**metrics.values, "impression": metrics.impression, "reader": metrics.reader}
+        arrays["left_out"] = np.array([metrics.left_out])
+        told = {"guarantee": json.dumps(guarantee.to_json() if guarantee else None)}
         with replacing_file(path) as draft:
-            save_file({**metrics.values, **shared}, draft)
+            save_file(arrays, draft, metadata=told)
 
     def _path(self, task: Task, method: Method, split: str, seed: int) -> Path | None:
         if self.folder is None:
@@ -107,4 +123,3 @@ class Store:
         key = [__version__, task.data.fingerprint, task.text, method.name, settings_of(method), split, seed]
         digest = hashlib.blake2b(json.dumps(key, sort_keys=True).encode(), digest_size=8).hexdigest()
         return self.folder / f"{method.name}-{digest}.safetensors"
-

@@ -16,7 +16,7 @@ from discreet.data.news import Impressions
 class EventCounts:
     """Counts events (article, time) before a moment, for many (article, moment) pairs at once.
 
-    Events are kept as one sorted array of keys `article · span + time`, so a count is a difference of two binary searches.
+    Events are one sorted array of keys `article · span + time`, so a count is a difference of two binary searches.
     """
 
     def __init__(self, article: NDArray[np.int32], time: NDArray[np.int64]) -> None:

@@ -9,6 +9,11 @@ from typing import Any
 from discreet.errors import DiscreetError
 from discreet.methods import baselines
 from discreet.methods.base import Method
+from discreet.methods.centralized import Centralized
+from discreet.methods.dp_fedrec import DPFedRec
+from discreet.methods.fednewsrec import FedNewsRec
+from discreet.methods.fedrec import FedRec
+from discreet.methods.privaterec import PrivateRec
 
 BASELINES: dict[str, Callable[..., Method]] = {
     "random": baselines.Random,
@@ -18,7 +23,14 @@ BASELINES: dict[str, Callable[..., Method]] = {
     "combined": baselines.Combined,
 }
 
-METHODS: dict[str, Callable[..., Method]] = {**BASELINES}
+METHODS: dict[str, Callable[..., Method]] = {
+    **BASELINES,
+    "centralized": Centralized,
+    "fedrec": FedRec,
+    "fednewsrec": FedNewsRec,
+    "dp_fedrec": DPFedRec,
+    "privaterec": PrivateRec,
+}
 
 
 def make_method(name: str, settings: Mapping[str, Any] | None = None) -> Method:
@@ -33,4 +45,4 @@ def make_method(name: str, settings: Mapping[str, Any] | None = None) -> Method:
 
 def settings_of(method: Method) -> dict[str, Any]:
     """The method's settings as plain values; `make_method` takes them back."""
-    return dataclasses.asdict(method) if dataclasses.is_dataclass(method) else {}  # type: ignore[call-overload]
+    return dataclasses.asdict(method) if dataclasses.is_dataclass(method) else {}

@@ -1,7 +1,7 @@
 """A run: a folder that holds a trained method, complete enough to evaluate and to serve it.
 
-    run.json            format, method, settings, seed, text source, data, guarantee
-    state.safetensors   what was learnt
+run.json            format, method, settings, seed, text source, data, guarantee
+state.safetensors   what was learnt
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Run:
 
     def save(self, folder: Path, *, overwrite: bool = False) -> None:
         """Write the run as a whole or not at all."""
-        guarantee = self.method.guarantee()
+        guarantee = self.method.guarantee(self.state)
         about = {
             "format": FORMAT,
             "discreet": __version__,

@@ -1,0 +1,95 @@
+"""`discreet audit`: what an adversary achieves against what is claimed."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from discreet.cli.options import AsJson, console, print_json
+from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from discreet.privacy.audit import Finding
+
+REGISTERING = ("discreet.privacy.audit.catalogue",)
+"""Modules that register audits when they are imported."""
+
+
+def audit(
+    mechanisms: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[MECHANISM]...", help="Which mechanisms, by name; without, all of them.", show_default=False
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw claims against lower bounds (.svg, .png or .pdf).")
+    ] = None,
+    seed: Annotated[
+        int,
+        typer.Option(min=0, help="Seed of simulated noise; what leaves a device uses secure noise, which has none."),
+    ] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Run the shipped mechanisms and try to refute what is claimed of them.
+
+    Each row compares a claim with a lower bound that an adversary reached. All bounds of a run hold together with
+    probability 0.999. Exit code 1 if something that is called proved was refuted; papers' claims may be, and are.
+
+    Example: discreet audit "clipped attention" "randomized response" --plot audit.svg
+    """
+    from discreet.privacy.audit import run, selected
+    from discreet.privacy.audit.report import PLOT_FORMATS, to_json
+    from discreet.privacy.audit.report import plot as draw
+
+    if plot is not None and plot.suffix not in PLOT_FORMATS:
+        raise DiscreetError(f"{plot}: a plot's name ends in {', '.join(PLOT_FORMATS)}")
+    for module in REGISTERING:
+        importlib.import_module(module)
+    findings = run(selected(mechanisms or []), seed=seed)
+    if plot is not None:
+        draw(findings, plot)
+    if as_json:
+        print_json(to_json(findings))
+    else:
+        _print_table(findings)
+        if plot is not None:
+            console.print(f"Plot: {plot}", highlight=False)
+    if any(finding.is_failure for finding in findings):
+        raise typer.Exit(1)
+
+
+def _print_table(findings: Sequence[Finding]) -> None:
+    from discreet.privacy.audit.run import FAMILY_ERROR, error_each
+
+    table = Table("Mechanism", "Status", "Claim", "Lower bound", "Verdict", box=None, pad_edge=False)
+    for finding in findings:
+        colour = "red" if finding.is_failure else "green" if finding.holds else "yellow"
+        measure = finding.audit.examination.measure
+        table.add_row(
+            finding.audit.name,
+            str(finding.audit.status),
+            f"{measure.symbol} ≤ {_number(finding.audit.claim)}",
+            f"{measure.symbol} ≥ {_number(finding.lower_bound)}",
+            f"[{colour}]{finding.verdict}[/]",
+        )
+    console.print(table)
+    each = error_each([finding.audit for finding in findings])
+    console.print(
+        f"{len(findings)} audits. The chance that any true claim was refuted is at most {FAMILY_ERROR:g}"
+        f" ({each:.2g} for each audit in which chance plays a part).",
+        highlight=False,
+    )
+    failures = [finding.audit.name for finding in findings if finding.is_failure]
+    if failures:
+        console.print(f"[red]Called proved, and refuted: {'; '.join(failures)}[/]", highlight=False)
+
+
+def _number(value: float) -> str:
+    return "∞" if math.isinf(value) else f"{value:.3g}"

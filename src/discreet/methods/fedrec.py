@@ -1,0 +1,68 @@
+"""Federated training without noise: FedNewsRec's framework with FedAdam, the ε = ∞ of PrivateRec's tables.
+
+Qi et al. 2020, section 3.2; Yi et al. 2022, section 4 ("FedRec").
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from discreet.federated.objective import Parameters
+from discreet.federated.optimisers import FedAdam, Optimiser
+from discreet.federated.participation import choose_clients, round_size
+from discreet.federated.rounds import Round, RoundResult
+from discreet.federated.simulator import summed_gradient
+from discreet.methods.base import State
+from discreet.methods.neural import NeuralMethod, Setup, averaged, mean_loss
+from discreet.methods.ranking import OnDevice, Serving
+from discreet.methods.serving import NoisedVector
+from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
+
+
+@dataclass(frozen=True, kw_only=True)
+class FedRec(NeuralMethod):
+    """Gradients of a share of the readers are averaged in each round; histories stay, but gradients tell of them."""
+
+    name: ClassVar[str] = "fedrec"
+
+    @property
+    def epsilon(self) -> float | None:
+        """No noise."""
+        return math.inf
+
+    def optimiser(self) -> Optimiser:
+        """FedAdam."""
+        return FedAdam(self.rate)
+
+    def round(self, setup: Setup) -> Round:
+        """Choose readers, average their gradients with equal weights."""
+        count = round_size(len(setup.clients), self.fraction)
+
+        def work(parameters: Parameters, number: int) -> RoundResult:
+            chosen = choose_clients(len(setup.clients), count, setup.seed, number)
+            samples = setup.clients.draw(chosen, setup.seed, number, self.negatives)
+            summed = summed_gradient(setup.network, setup.table, parameters, samples, np.ones(count))
+            return RoundResult(averaged(summed.gradient, count), mean_loss(summed.losses, len(samples)))
+
+        return work
+
+    def guarantee(self, state: State) -> Guarantee:
+        """None that is finite: a gradient tells its samples."""
+        return Guarantee(
+            epsilon=math.inf,
+            delta=0.0,
+            unit=Unit.CLICK,
+            adjacency=Adjacency.SUBSTITUTE,
+            adversary=Adversary.SERVER,
+            scope=Scope.LIFETIME,
+            status=Status.PROVED,
+            mechanism="gradients without noise",
+        )
+
+    def serving(self, size: int, seed: int) -> Serving:
+        """On the device, or the noised vector of DP-FedRec."""
+        return OnDevice() if self.epsilon_serving is None else NoisedVector(self.epsilon_serving, size, seed)

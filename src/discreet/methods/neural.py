@@ -1,0 +1,202 @@
+"""What the methods that train a news model share: preparing it, keeping it, and ranking with it.
+
+A method's state holds the parameters by name, and the names that the model's tables are numbered by (words,
+categories), so that a run can encode articles that appear after training.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from discreet.data.news import Impressions
+from discreet.federated.checkpoint import CheckpointFile
+from discreet.federated.clients import Clients
+from discreet.federated.network import Network
+from discreet.federated.objective import Parameters
+from discreet.federated.optimisers import Optimiser
+from discreet.federated.rounds import Round, train_rounds
+from discreet.methods.base import Scores, State, Task
+from discreet.methods.ranking import Serving, score_impressions
+from discreet.methods.watching import Watch
+from discreet.models.features import ArticleTable
+from discreet.models.registry import make_model, model_settings
+from discreet.privacy.guarantee import Guarantee
+from discreet.text.encode import WORD_VECTORS_VARIABLE
+from discreet.text.word_vectors import read_word_vectors
+from discreet.text.words import Vocabulary
+
+NAMES = ("words", "categories", "subcategories")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A model with its articles, and who trains it."""
+
+    network: Network
+    table: ArticleTable
+    names: dict[str, list[str]]
+    word_vectors: NDArray[np.float32] | None
+    clients: Clients
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeuralMethod(ABC):
+    """A method that trains one of the models in rounds.
+
+    Attributes:
+        model: The model's name.
+        preset: Its sizes: `small`, or as `published`.
+        rounds: How many rounds are trained.
+        fraction: The share r of the readers that take part in a round.
+        rate: The server's learning rate η.
+        negatives: Unclicked articles that stand against each click (H in FedNewsRec, k in PrivateRec).
+        history_clicks: How many of each reader's latest history clicks train too, each as the click that follows the
+            history before it; for data with few impressions.
+        epsilon_serving: The budget of one serving release; None ranks on the device, with the exact history.
+    """
+
+    name: ClassVar[str]
+
+    model: str = "plm_nr"
+    preset: str = "small"
+    rounds: int = 300
+    fraction: float = 0.02
+    rate: float = 1e-3
+    negatives: int = 4
+    history_clicks: int = 0
+    epsilon_serving: float | None = None
+
+    @property
+    @abstractmethod
+    def epsilon(self) -> float | None:
+        """The privacy budget of training that was asked for."""
+
+    @abstractmethod
+    def optimiser(self) -> Optimiser:
+        """How the server moves the model."""
+
+    @abstractmethod
+    def round(self, setup: Setup) -> Round:
+        """What happens in a round: from parameters and the round's number to an aggregate."""
+
+    @abstractmethod
+    def guarantee(self, state: State) -> Guarantee | None:
+        """What training costs a reader."""
+
+    @abstractmethod
+    def serving(self, size: int, seed: int) -> Serving:
+        """What of a reader's vector is ranked with; `size` is its length."""
+
+    def steps(self, clients: int) -> int:
+        """How often the server moves the model."""
+        return self.rounds
+
+    def own_parameters(self, size: int, seed: int) -> Parameters:
+        """Parameters that the method trains beside the model's."""
+        return {}
+
+    def train(self, task: Task, seed: int, checkpoint: Path | None = None) -> State:
+        """Train for all rounds, from the last checkpoint if there is one."""
+        setup = self.setup(task, seed)
+        start = {**setup.network.parameters(), **self.own_parameters(setup.network.model.size, seed)}
+        file = CheckpointFile(checkpoint, self._identity(task, seed)) if checkpoint else None
+        steps = self.steps(len(setup.clients))
+        watch = Watch(task, setup, steps)
+        done = train_rounds(self.round(setup), self.optimiser(), start, steps, file=file, watch=watch)
+        extras: State = {name: _packed(words) for name, words in setup.names.items()}
+        extras["losses"] = np.array(done.losses)
+        extras["watched"] = np.array(watch.points, np.float64).reshape(-1, 2)
+        if setup.word_vectors is not None:
+            extras["word_vectors"] = setup.word_vectors
+        return {**{name: value.numpy() for name, value in done.parameters.items()}, **extras}
+
+    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
+        """Rank with the trained model, serving as the method prescribes."""
+        names = {name: _unpacked(state[name]) for name in NAMES}
+        table, names = article_table(task, self.model, self.preset, names)
+        network = Network(make_model(self.model, self.preset, table, seed, word_vectors=state.get("word_vectors")))
+        parameters = {name: torch.from_numpy(np.asarray(value)) for name, value in state.items() if name not in _EXTRAS}
+        serving = self.serving(network.model.size, seed)
+        return score_impressions(network, table, parameters, impressions, serving, seed)
+
+    def setup(self, task: Task, seed: int) -> Setup:
+        """The model at its start, and all readers' samples."""
+        table, names = article_table(task, self.model, self.preset)
+        word_vectors = _public_words(names["words"])
+        network = Network(make_model(self.model, self.preset, table, seed, word_vectors=word_vectors))
+        train = task.data.splits["train"]
+        clients = Clients.from_impressions(train, network.model.history_length, self.history_clicks)
+        return Setup(network, table, names, word_vectors, clients, seed)
+
+    def _identity(self, task: Task, seed: int) -> dict[str, str]:
+        settings = {key: str(value) for key, value in vars(self).items() if key not in ("rounds", "epsilon_serving")}
+        return {**settings, "method": self.name, "seed": str(seed), "data": task.data.fingerprint, "text": task.text}
+
+
+def article_table(
+    task: Task, model: str, preset: str, names: dict[str, list[str]] | None = None
+) -> tuple[ArticleTable, dict[str, list[str]]]:
+    """The task's articles as `model` reads them: by their text vectors, or by words, numbered as `names` says."""
+    settings = model_settings(model, preset)
+    if model == "plm_nr":
+        table = ArticleTable.from_articles(task.data.articles, vectors=task.text_vectors.matrix)
+        return table, {"words": [], "categories": [], "subcategories": []}
+    articles = task.data.articles
+    vocabulary = Vocabulary(names["words"]) if names else Vocabulary.of([*articles.titles, *articles.abstracts])
+    table = ArticleTable.from_articles(
+        articles,
+        vocabulary=vocabulary,
+        title_words=settings.title_words,
+        abstract_words=getattr(settings, "abstract_words", 0),
+        categories=names["categories"] if names else None,
+        subcategories=names["subcategories"] if names else None,
+    )
+    return table, {
+        "words": list(vocabulary.words),
+        "categories": list(table.categories),
+        "subcategories": list(table.subcategories),
+    }
+
+
+_EXTRAS = {*NAMES, "losses", "watched", "word_vectors"}
+
+
+def parameter_count(state: State) -> int:
+    """How many numbers a client's gradient has."""
+    return sum(int(np.asarray(value).size) for name, value in state.items() if name not in _EXTRAS)
+
+
+def mean_loss(losses: NDArray[np.float64], samples: int) -> float:
+    """The mean loss of a sample in a round."""
+    return float(losses.sum() / samples) if samples else math.nan
+
+
+def averaged(gradient: Parameters, weight: float) -> Parameters:
+    """A sum of clients' gradients over their total weight."""
+    return {name: value / weight for name, value in gradient.items()}
+
+
+def _public_words(words: list[str]) -> NDArray[np.float32] | None:
+    path = os.environ.get(WORD_VECTORS_VARIABLE)
+    if not words or not path:
+        return None
+    return read_word_vectors(Path(path), only=set(words)).for_vocabulary(Vocabulary(words))
+
+
+def _packed(words: list[str]) -> NDArray[np.uint8]:
+    return np.frombuffer("\n".join(words).encode(), np.uint8)
+
+
+def _unpacked(packed: NDArray[np.generic]) -> list[str]:
+    text = packed.tobytes().decode()
+    return text.split("\n") if text else []

@@ -1,0 +1,127 @@
+"""PrivateRec: a reader's vector as a noised mixture of a few public basis vectors, in training and in serving.
+
+Yi et al.: PrivateRec: Differentially Private Training and Serving for Federated News Recommendation. Algorithms 1 to 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from discreet.federated.draws import laplace
+from discreet.federated.objective import Objective, Parameters
+from discreet.federated.optimisers import FedAdam, Optimiser
+from discreet.federated.participation import choose_clients, round_size
+from discreet.federated.rounds import Round, RoundResult
+from discreet.federated.samples import Samples
+from discreet.federated.simulator import summed_gradient
+from discreet.methods.base import State
+from discreet.methods.neural import NeuralMethod, Setup, averaged, mean_loss
+from discreet.methods.ranking import OnDevice, Serving
+from discreet.methods.serving import NoisedAttention, attention, attention_noise_scale
+from discreet.models.registry import model_settings
+from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
+from discreet.privacy.mechanisms.base import Calibration
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivateRec(NeuralMethod):
+    """Noise on B attention weights instead of on d parameters, permuted labels, FedAdam (Algorithm 3).
+
+    The paper claims ε a round. It does not hold, whatever the noise: back-propagation uses the raw history, so a
+    gradient is no post-processing of the noised attention, and the clicked article is always among those whose vectors
+    it touches. What a round tells the server of a click is not bounded. Line 20 scores with the raw vector, by a slip;
+    this scores with the reconstructed one, as section 3.3 says. Calibration sets the scale of the attention's noise.
+
+    Attributes:
+        basis: B, the number of basis vectors.
+        theta: The clip of the attention; 1 is the sensible choice, since a soft-max has norm at most 1.
+        padding: p, with which a click is replaced by the anonymous article.
+    """
+
+    name: ClassVar[str] = "privaterec"
+
+    epsilon: float = 10.0
+    basis: int = 3
+    theta: float = 1.0
+    padding: float = 0.2
+    calibration: Calibration = Calibration.PAPER
+
+    def optimiser(self) -> Optimiser:
+        """FedAdam (Algorithm 3, line 9)."""
+        return FedAdam(self.rate)
+
+    def own_parameters(self, size: int, seed: int) -> Parameters:
+        """The basis vectors, which are trained with the model."""
+        generator = torch.Generator().manual_seed(seed)
+        return {"basis": torch.randn(self.basis, size, generator=generator)}
+
+    def round(self, setup: Setup) -> Round:
+        """LocalUpdate on the chosen readers, then the mean of their gradients (Algorithm 3, lines 4 to 9)."""
+        count = round_size(len(setup.clients), self.fraction)
+        objective = Objective(self.interest)
+
+        def work(parameters: Parameters, number: int) -> RoundResult:
+            chosen = choose_clients(len(setup.clients), count, setup.seed, number)
+            samples = self.local_chance(setup.clients.draw(chosen, setup.seed, number, self.negatives))
+            summed = summed_gradient(setup.network, setup.table, parameters, samples, np.ones(count), objective)
+            return RoundResult(averaged(summed.gradient, count), mean_loss(summed.losses, len(samples)))
+
+        return work
+
+    def local_chance(self, samples: Samples) -> Samples:
+        """All that a client draws: masks (Alg. 2, line 4), attention noise (line 9), permuted labels (Alg. 3, line 17)."""
+        if math.isinf(self.epsilon):
+            return samples.with_masked_clicks(self.padding).with_randomness(
+                np.zeros((len(samples.view_client), self.basis))
+            )
+        scale = attention_noise_scale(self.epsilon, self.basis, self.theta, self.padding, self.calibration)
+        noise = laplace(samples.view_uniforms("attention", self.basis), scale)
+        return (
+            samples.with_masked_clicks(self.padding)
+            .with_randomness(noise)
+            .with_permuted_labels(self.keep_probability(samples.slate_size))
+        )
+
+    def keep_probability(self, slate_size: NDArray[np.integer]) -> NDArray[np.float64]:
+        """e^β/(k + e^β) with β = max(0, ln(k·e^ε/(C − 1))) (Algorithm 3, line 17)."""
+        others = np.maximum(slate_size.astype(np.float64) - 1, 1)
+        beta = np.maximum(0.0, np.log(self.negatives / others) + self.epsilon)
+        return np.asarray(1 / (1 + self.negatives * np.exp(-beta)))
+
+    def interest(self, parameters: Mapping[str, Tensor], readers: Tensor, noise: Tensor | None) -> Tensor:
+        """ũ = Σ α̃ᵢ bᵢ with α̃ = ReLU(clipped attention + noise), normalised (Algorithm 2 in training, section 3.3)."""
+        basis = parameters["basis"]
+        weights = torch.relu(attention(readers, basis, self.theta) + (0 if noise is None else noise))
+        return weights / weights.sum(-1, keepdim=True).clamp(min=1e-6) @ basis
+
+    def guarantee(self, state: State) -> Guarantee:
+        """The claim of a round, and what holds: nothing."""
+        finite = math.isfinite(self.epsilon)
+        return Guarantee(
+            epsilon=math.inf,
+            delta=0.0,
+            unit=Unit.CLICK,
+            adjacency=Adjacency.SUBSTITUTE,
+            adversary=Adversary.SERVER,
+            scope=Scope.LIFETIME,
+            status=Status.CLAIMED if finite else Status.PROVED,
+            claimed_epsilon=self.epsilon if finite else None,
+            mechanism="gradients through noised attention, permuted labels",
+        )
+
+    def serving(self, size: int, seed: int) -> Serving:
+        """On the device with the exact vector, or the noised attention of Algorithm 1."""
+        if self.epsilon_serving is None:
+            return OnDevice()
+        length = model_settings(self.model, self.preset).history_length
+        return NoisedAttention(
+            self.epsilon_serving, self.basis, self.theta, self.padding, length, seed, self.calibration
+        )
