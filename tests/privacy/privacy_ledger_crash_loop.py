@@ -1,7 +1,7 @@
 """Forks devices that release without end, kills each one without warning, and prints how many it killed.
 
 Run as a program of its own, so that it has one thread and has imported everything once:
-    privacy_ledger_crash_loop.py random FOLDER SEED KILLS     SIGKILL after 1 to 40 ms
+    privacy_ledger_crash_loop.py random FOLDER SEED KILLS     SIGKILL after 1 to 40 ms, longer if the disk is slow
     privacy_ledger_crash_loop.py lines FOLDER                 SIGKILL before each line that has to do with writing
 
 `made` has a line for each call of `make`, `outbox` one for each answer that left the device. Both are written with
@@ -73,13 +73,22 @@ def in_a_fork(run: Callable[[], None]) -> int:
     return child
 
 
+def duration_of_one(folder: Path) -> float:
+    """How long opening a ledger and one release take here and now, in seconds."""
+    (folder / "timing").mkdir()
+    begin = time.monotonic()
+    ask(open_ledger(folder / "timing", SetClock(EPOCHS), epsilon=3.0), folder / "timing", "sketch", 0)
+    return time.monotonic() - begin
+
+
 def kill_at_random(folder: Path, seed: int, kills: int) -> int:
     """At least so many kills, and on a busy machine more, until enough has left the devices to be worth checking."""
     choose = random.Random(seed)
+    longest = max(0.040, 4 * duration_of_one(folder))
     killed = 0
     while killed < kills or (sent(folder) < kills and killed < 20 * kills):
         child = in_a_fork(lambda n=killed: device(folder, seed + n))  # type: ignore[misc]
-        time.sleep(choose.uniform(0.001, 0.040))
+        time.sleep(choose.uniform(0.001, longest))
         os.kill(child, signal.SIGKILL)
         if not os.WIFSIGNALED(os.waitpid(child, 0)[1]):
             raise SystemExit((folder / "errors").read_text())
