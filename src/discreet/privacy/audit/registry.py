@@ -24,6 +24,11 @@ class Measure(StrEnum):
     MU = "μ"
     IMPOSSIBLE = "share of impossible outputs"
 
+    @property
+    def symbol(self) -> str:
+        """A short form for tables."""
+        return "share" if self is Measure.IMPOSSIBLE else str(self)
+
 
 class Examination(Protocol):
     """Finds, by running the shipped code, a value that the claim cannot be below."""

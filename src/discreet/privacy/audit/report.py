@@ -21,10 +21,13 @@ def to_json(findings: Sequence[Finding]) -> dict[str, Any]:
     }
 
 
+PLOT_FORMATS = (".svg", ".png", ".pdf")
+
+
 def plot(findings: Sequence[Finding], path: Path) -> None:
     """Draw each lower bound against its claim: whatever lies above the diagonal is refuted.
 
-    The file's ending decides the format (.svg, .png, .pdf).
+    The file's ending decides the format, one of `PLOT_FORMATS`.
     """
     from matplotlib.figure import Figure
 
@@ -60,7 +63,7 @@ def plot(findings: Sequence[Finding], path: Path) -> None:
     )
     axes.legend(loc="lower right")
     with replacing_file(path) as draft:
-        figure.savefig(draft, format=path.suffix.lstrip(".") or "png", metadata=_fixed_metadata(path))
+        figure.savefig(draft, format=path.suffix.lstrip("."), metadata=_fixed_metadata(path))
 
 
 def _fixed_metadata(path: Path) -> dict[str, Any] | None:

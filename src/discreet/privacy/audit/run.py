@@ -6,10 +6,11 @@ import math
 import multiprocessing
 import os
 import pickle
+import signal
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,14 +73,27 @@ def run(audits: Sequence[Audit], *, seed: int = 0, processes: int | None = None)
 
 def _findings(audits: Sequence[Audit], error: float, seed: int, processes: int) -> Iterator[Finding]:
     with ExitStack() as stack:
-        waiting: list[Future[Finding] | Audit] = list(audits)
+        tasks: list[Future[Finding] | Audit] = list(audits)
         if processes > 1:
-            context = multiprocessing.get_context("spawn")
-            pool = stack.enter_context(ProcessPoolExecutor(processes, mp_context=context))
-            stack.callback(pool.shutdown, cancel_futures=True)
-            waiting = [pool.submit(_examine, a, error, seed + i) if _travels(a) else a for i, a in enumerate(audits)]
-        for i, task in enumerate(waiting):
+            pool = stack.enter_context(_pool(processes))
+            tasks = [pool.submit(_examine, a, error, seed + i) if _travels(a) else a for i, a in enumerate(audits)]
+        for i, task in enumerate(tasks):
             yield task.result() if isinstance(task, Future) else _examine(task, error, seed + i)
+
+
+@contextmanager
+def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that are stopped at once, and silently, if the audit is interrupted."""
+    before = set(multiprocessing.active_children())
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, context, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for child in set(multiprocessing.active_children()) - before:
+                child.terminate()
+            raise
 
 
 def _examine(audit: Audit, error: float, seed: int) -> Finding:

@@ -70,5 +70,15 @@ for _calibration in _CALIBRATIONS:
     register(between(_plain, *_halves(4), f"B=4 θ=1 ε=1, {_CALIBRATIONS[_calibration]}", runs=_FEW))
 
 _padded = private_attention(epsilon=2.0, dimension=2, padding=0.5, history_length=1)
+assert isinstance(_padded, RandomPadding)
 _one, _other = np.eye(2)
-register(between(_padded, WhenMasked(_one, _other), WhenMasked(_other, _other), "attention B=2 p=0.5 ε=2", runs=_FEW))
+register(
+    between(
+        _padded,
+        WhenMasked(_one, _other),
+        WhenMasked(_other, _other),
+        "attention B=2 p=0.5 ε=2",
+        runs=_FEW,
+        scores=(Nearness(1, (_padded.inner.checked(_one), _padded.inner.checked(_other))),),
+    )
+)
