@@ -1,6 +1,8 @@
 """Releases: only secure noise makes them, they travel as compact bytes, and damaged bytes are refused."""
 
+import copy
 import math
+import pickle
 import struct
 import zlib
 
@@ -32,6 +34,11 @@ def test_round_trip(integers, step, guarantee):
     assert received.guarantee == guarantee
     assert received.payload.integers.tolist() == integers
     assert received.payload.step == step
+
+
+def test_a_release_can_be_copied_and_passed_between_processes():
+    assert pickle.loads(pickle.dumps(release())) == release()
+    assert copy.deepcopy(release()) == release()
 
 
 def test_values_are_integers_times_step():

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import overload
 
@@ -77,6 +78,9 @@ class Release:
 
     def __hash__(self) -> int:
         return hash(self.to_bytes())
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Release], tuple[bytes]]:
+        return Release.from_bytes, (self.to_bytes(),)
 
     def __repr__(self) -> str:
         return f"Release({len(self.payload.integers)} values; {self.guarantee})"
