@@ -168,11 +168,26 @@ def test_a_table_for_a_models_vocabulary():
     assert table.tolist() == [[0, 0], [0, 0], [3, 4], [0, 0], [1, 2]]
 
 
-def test_texts_are_mean_word_vectors_at_unit_length():
+def test_texts_are_centred_mean_word_vectors_at_unit_length():
     vectors = WordVectors(["a", "b"], np.array([[3, 0], [0, 4]], dtype=np.float32))
-    encoded = vectors.encode(["a b", "unheard", "", "b-a x"])
-    np.testing.assert_allclose(encoded, [[0.6, 0.8], [0, 0], [0, 0], [0.6, 0.8]], rtol=1e-6)
+    encoded = vectors.encode(["a unheard", "unheard", "", "b-a x"])
+    # Means (3, 0) and (1.5, 2); a third of their sum, (1.5, 2/3), is taken off.
+    expected = np.array([[1.5, -2 / 3], [0, 0], [0, 0], [0, 4 / 3]])
+    expected[[0, 3]] /= np.linalg.norm(expected[[0, 3]], axis=1, keepdims=True)
+    np.testing.assert_allclose(encoded, expected, rtol=1e-5, atol=1e-7)
     assert vectors.encode([]).shape == (0, 2)
+
+
+def test_a_lone_text_keeps_its_direction():
+    vectors = WordVectors(["a", "b"], np.array([[3, 0], [0, 4]], dtype=np.float32))
+    np.testing.assert_allclose(vectors.encode(["a b"]), [[0.6, 0.8]], rtol=1e-6)
+
+
+def test_what_all_texts_share_does_not_make_them_alike():
+    rng = np.random.default_rng(0)
+    vectors = WordVectors(list("abcdefgh"), (10 + rng.normal(size=(8, 50))).astype(np.float32))
+    encoded = vectors.encode(list("abcdefgh"))
+    assert np.abs(encoded @ encoded.T - np.eye(8)).max() < 0.9
 
 
 def test_words_in_names_the_parts_of_hyphenated_words():

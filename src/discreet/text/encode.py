@@ -30,6 +30,9 @@ class TextVectors:
 def encode_texts(texts: Sequence[str], source: Path | str = "auto") -> TextVectors:
     """Encode texts, and say in one line with what.
 
+    A language model gives a text the same vector in any company. Word vectors and hashed words are weighted by the
+    texts that they are given together with: encode a catalogue as a whole.
+
     Args:
         texts: Titles, or any short texts.
         source: `auto` for an installed language model, else the word vectors that `$DISCREET_WORD_VECTORS` names, else

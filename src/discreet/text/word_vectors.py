@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
-from discreet.text.words import Vocabulary, words_of
+from discreet.text.words import UNKNOWN, Vocabulary, words_of
 
 Floats32 = NDArray[np.float32]
 
@@ -55,10 +55,21 @@ class WordVectors:
         return table
 
     def encode(self, texts: Sequence[str]) -> Floats32:
-        """The mean of each text's word vectors, at unit length; zero where no word is known."""
+        """The mean of each text's word vectors, less what all texts share, at unit length; zero where no word is known.
+
+        Mean word vectors all point the same way, that of the commonest words, which drowns the differences. So the mean
+        over the texts is taken off (Mu and Viswanath 2018), counted as if one more text lay at zero, which lets a lone
+        text keep its direction. Vectors are comparable within one call, not between calls.
+        """
         table = self.for_vocabulary(self.vocabulary)
-        sums = np.array([table[self.vocabulary.numbers(text)].sum(axis=0) for text in texts], dtype=np.float32)
-        return unit_rows(sums.reshape(len(texts), self.dimension))
+        means = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in zip(means, texts, strict=True):
+            known = [number for number in self.vocabulary.numbers(text) if number != UNKNOWN]
+            if known:
+                row[:] = table[known].mean(axis=0)
+        filled = means.any(axis=1)
+        means[filled] -= means.sum(axis=0) / (filled.sum() + 1)
+        return unit_rows(means)
 
 
 def unit_rows(matrix: Floats32) -> Floats32:
