@@ -26,7 +26,10 @@ class SupportsRead(Protocol):
     """An open binary stream, plain or decompressing."""
 
     def read(self, size: int, /) -> bytes:
-        """At most `size` bytes; none at the end."""
+        """At most `size` bytes (all for -1); none at the end."""
+
+    def readline(self) -> bytes:
+        """The rest of the line, with its end."""
 
 
 COMPRESSIONS = ("", ".gz", ".xz")
@@ -77,18 +80,11 @@ def open_plain(path: Path) -> BinaryIO | gzip.GzipFile | lzma.LZMAFile:
 def whole_lines(stream: SupportsRead, block_bytes: int | None = None) -> Iterator[tuple[int, bytes]]:
     """Cut an open stream into blocks that end with a line, each with the number of its first line (from 1)."""
     line = 1
-    rest = b""
-    while chunk := stream.read(block_bytes or BLOCK_BYTES):
-        head, newline, tail = chunk.rpartition(b"\n")
-        if not newline:
-            rest += chunk
-            continue
-        block = rest + head + newline
+    while block := stream.read(block_bytes or BLOCK_BYTES):
+        if not block.endswith(b"\n"):
+            block += stream.readline()
         yield line, block
         line += block.count(b"\n")
-        rest = tail
-    if rest:
-        yield line, rest
 
 
 def table(path: Path, first_line: int, block: bytes, columns: Sequence[str], separator: str = "\t") -> pl.DataFrame:

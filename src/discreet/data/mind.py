@@ -18,6 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.lines import blocks, find, require, table
+from discreet.data.lookup import Lookup
 from discreet.data.names import Names
 from discreet.data.news import Articles, Impressions, NewsData
 from discreet.data.shared_histories import SharedHistories
@@ -96,7 +97,7 @@ class _Log:
         self._path = path
         self._split = split
         self._ids = article_ids
-        self._article = pl.Enum(article_ids)
+        self._article = Lookup(pl.Series(article_ids))
         self._labelled: bool | None = None
         self._histories = SharedHistories()
         reader, time, slot, sizes, codes = [], [], [], [], []
@@ -105,7 +106,7 @@ class _Log:
             if self._labelled is None:
                 self._labelled = self._has_labels(frame)
                 suffixes = ("-0", "-1") if self._labelled else ("",)
-                self._shown = pl.Enum([name + suffix for name in article_ids for suffix in suffixes])
+                self._shown = Lookup(pl.Series([name + suffix for name in article_ids for suffix in suffixes]))
             if frame["reader"].null_count():
                 self._explain(frame, line)
             reader.append(readers.number(frame["reader"]))
@@ -113,10 +114,10 @@ class _Log:
             slot.append(self._history_slots(frame, line))
             slates = frame["slate"].str.split(" ")
             sizes.append(slates.list.len().to_numpy())
-            shown = slates.explode().cast(self._shown, strict=False)
-            if shown.null_count():
+            shown = self._shown.find(slates.explode())
+            if (shown < 0).any():
                 self._explain(frame, line)
-            codes.append(shown.to_physical().to_numpy())
+            codes.append(shown)
         if not reader:
             raise InputError(path, "is empty; it should hold one impression a line")
         self._reader = np.concatenate(reader)
@@ -133,7 +134,7 @@ class _Log:
             reader=self._reader,
             time=self._time,
             slate=self._slate,
-            shown=(self._codes >> 1 if labelled else self._codes).astype(np.int32),
+            shown=self._codes >> 1 if labelled else self._codes,
             clicked=(self._codes & 1).astype(bool) if labelled else np.zeros(len(self._codes), dtype=bool),
             timeline=timeline,
             history_start=starts[self._slot],
@@ -156,10 +157,10 @@ class _Log:
     def _history_slots(self, frame: pl.DataFrame, line: int) -> NDArray[np.int64]:
         def parse(histories: pl.Series) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
             lists = histories.str.split(" ")
-            articles = lists.explode().cast(self._article, strict=False)
-            if articles.null_count():
+            articles = self._article.find(lists.explode())
+            if (articles < 0).any():
                 self._explain(frame, line)
-            return articles.to_physical().to_numpy().astype(np.int32), lists.list.len().to_numpy().astype(np.int64)
+            return articles, lists.list.len().to_numpy().astype(np.int64)
 
         return self._histories.add(frame["history"], parse)
 
