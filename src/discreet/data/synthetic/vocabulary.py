@@ -21,7 +21,7 @@ class Subtopic:
     """What one sub-topic's titles speak of, together with the turns of phrase that its whole category shares.
 
     `who` are its entities, `thing` what its stories are about, `many` what a list can list, `tip` what one can learn
-    to do; `did` and `after` complete a report, `field` and `expert` an explanation. `share` is its part of the articles.
+    to do; `did` and `after` complete a report, `field` and `expert` an explanation. `share`: its part of the articles.
     """
 
     category: str
