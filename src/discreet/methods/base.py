@@ -6,6 +6,7 @@ Settings of a method are the fields of its frozen dataclass; `registry` lists th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from discreet.data.news import Impressions, NewsData
 from discreet.privacy.guarantee import Guarantee
 from discreet.text.encode import TextVectors, encode_texts
+from discreet.text.word_vectors import unit_rows
 
 State = dict[str, NDArray[Any]]
 Scores = NDArray[np.float64]
@@ -34,15 +36,25 @@ class Task:
 
     @cached_property
     def text_vectors(self) -> TextVectors:
-        """A unit vector for the title of each article that is ever shown or clicked (zero for the others and the untitled)."""
-        used = np.zeros(len(self.data.articles), np.bool_)
-        for part in self.data.splits.values():
-            used[part.shown] = used[part.timeline] = True
+        """A unit vector for each title that is ever shown or clicked; zero for the others and for the untitled.
+
+        Vectors are centred on the mean title of the train split: what all titles share says nothing of a reader's taste.
+        """
+        used, known = (self._occurring(splits) for splits in (self.data.splits, ["train"]))
         rows = np.flatnonzero(used)
         encoded = encode_texts([self.data.articles.titles[row] for row in rows.tolist()], self.text)
+        titled = encoded.matrix.any(axis=1)
+        centre = encoded.matrix[titled & known[rows]].mean(axis=0) if (titled & known[rows]).any() else 0.0
         matrix = np.zeros((len(used), encoded.matrix.shape[1]), np.float32)
-        matrix[rows] = encoded.matrix
+        matrix[rows[titled]] = unit_rows(encoded.matrix[titled] - centre)
         return TextVectors(matrix, encoded.source)
+
+    def _occurring(self, splits: Iterable[str]) -> NDArray[np.bool_]:
+        """Which articles are shown or clicked in the named splits."""
+        found = np.zeros(len(self.data.articles), np.bool_)
+        for part in (self.data.splits[split] for split in splits):
+            found[part.shown] = found[part.timeline] = True
+        return found
 
 
 class Method(Protocol):

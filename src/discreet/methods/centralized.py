@@ -23,8 +23,8 @@ from discreet.privacy.guarantee import Guarantee
 class Centralized(NeuralMethod):
     """Small batches of all collected samples with Adam: what a publisher has who gives no privacy.
 
-    It passes over the readers as often as the federated methods do in their `rounds`, but `batch` readers at a time: the
-    same data, in many more steps.
+    It passes over the readers as often as the federated methods do in their `rounds`, but `batch` readers at a time:
+    the same data, in many more steps.
     """
 
     name: ClassVar[str] = "centralized"

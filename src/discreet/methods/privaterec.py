@@ -77,7 +77,7 @@ class PrivateRec(NeuralMethod):
         return work
 
     def local_chance(self, samples: Samples) -> Samples:
-        """All that a client draws: masks (Alg. 2, line 4), attention noise (line 9), permuted labels (Alg. 3, line 17)."""
+        """All that a client draws: masks (Alg. 2, line 4), noise (line 9), permuted labels (Alg. 3, line 17)."""
         if math.isinf(self.epsilon):
             return samples.with_masked_clicks(self.padding).with_randomness(
                 np.zeros((len(samples.view_client), self.basis))

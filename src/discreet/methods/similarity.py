@@ -36,4 +36,5 @@ def mean_history(vectors: NDArray[np.float32], impressions: Impressions, start: 
         (np.ones(len(positions), np.float32), impressions.timeline[positions], ends), shape=shape, dtype=np.float32
     )
     total: NDArray[np.float32] = clicks @ vectors
-    return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), np.float32(1e-12))
+    total /= np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-12)
+    return total
