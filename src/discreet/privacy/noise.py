@@ -51,7 +51,14 @@ class Noise(ABC):
         if not 0 <= probability <= 1:
             raise ValueError(f"probability must be from 0 to 1, not {probability}")
         numerator, denominator = probability.numerator, probability.denominator
-        return np.array([self.below(denominator) < numerator for _ in range(size)], dtype=np.bool_)
+        bits = max(1, (denominator - 1).bit_length())
+        if bits > 63:
+            return np.array([self.below(denominator) < numerator for _ in range(size)], dtype=np.bool_)
+        drawn = np.empty(0, np.uint64)
+        while len(drawn) < size:
+            words = np.frombuffer(self.random_bytes(8 * (size - len(drawn))), "<u8") >> np.uint64(64 - bits)
+            drawn = np.concatenate((drawn, words[words < denominator]))
+        return np.asarray(drawn < numerator)
 
     def _fill(self, tables_of: Callable[[Fraction, int], Tables], scale: Fraction, size: int) -> NDArray[np.int64]:
         out = np.empty(size, np.int64)

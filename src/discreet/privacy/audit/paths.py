@@ -11,6 +11,9 @@ from collections.abc import Callable, Hashable
 from fractions import Fraction
 from itertools import pairwise
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.privacy.noise import Noise, SecureNoise
 
 Tree = dict[Hashable, Fraction]
@@ -44,6 +47,11 @@ class _Scripted(SecureNoise):
         for value in self._script:
             return value
         raise _OneMoreDrawError(bound)
+
+    def coins(self, probability: Fraction, size: int) -> NDArray[np.bool_]:
+        """Each coin from one integer of the script."""
+        draws = [self.below(probability.denominator) < probability.numerator for _ in range(size)]
+        return np.array(draws, dtype=np.bool_)
 
 
 class _OneMoreDrawError(Exception):

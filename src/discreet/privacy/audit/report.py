@@ -50,6 +50,7 @@ def plot(findings: Sequence[Finding], path: Path) -> None:
             c=["tab:green" if f.holds else "tab:red" for f in group],
             edgecolors="white",
             s=60,
+            clip_on=False,
             label=f"{status} ({sum(f.holds for f in group)} of {len(group)} hold)",
         )
     axes.set(
