@@ -138,7 +138,8 @@ class RecentGRU(nn.Module):
         steps = last[..., -1:] - torch.arange(self.recent, 0, -1, device=copies.device)
         position = (last.unsqueeze(-2) <= steps.unsqueeze(-1)).sum(-1)
         there = (steps >= 0).unsqueeze(-1)
-        inputs = self.from_input(torch.take_along_dim(clicks, position.unsqueeze(-1), dim=-2))
+        recent = clicks.gather(-2, position.unsqueeze(-1).expand(*position.shape, clicks.shape[-1]))
+        inputs = self.from_input(recent)
         state = torch.zeros_like(inputs[..., 0, : self.state_size])
         for step in range(self.recent):
             from_input = inputs[..., step, :].chunk(3, dim=-1)
