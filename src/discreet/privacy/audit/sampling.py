@@ -79,10 +79,15 @@ def _(mechanism: Any, value: Any, runs: int, noise: Noise) -> NDArray[Any]:
 def _(mechanism: RandomPadding, value: Any, runs: int, noise: Noise) -> NDArray[Any]:
     """One history as long as those of all runs together, so that the shipped code draws all masks at once."""
     given = mechanism.checked(value)
+    if mechanism.history_length > 56:
+        raise ValueError(f"masks of at most 56 clicks can be told apart, not {mechanism.history_length}")
 
     def stacked(mask: NDArray[np.bool_]) -> NDArray[Any]:
-        masks, which = np.unique(mask.reshape(runs, -1), axis=0, return_inverse=True)
-        return np.array([mechanism.inner.checked(given(mask)) for mask in masks])[which.ravel()].ravel()
+        masks = mask.reshape(runs, -1)
+        codes = np.packbits(masks, axis=1).astype(np.int64) @ 256 ** np.arange(-(-masks.shape[1] // 8))
+        _, representatives, which = np.unique(codes, return_index=True, return_inverse=True)
+        values = [mechanism.inner.checked(given(masks[run])) for run in representatives]
+        return np.array(values)[which].ravel()
 
     joined = replace(mechanism, history_length=runs * mechanism.history_length)
     object.__setattr__(joined, "inner", _Unchecked(mechanism.inner))
