@@ -1,10 +1,13 @@
 """The simulator gives what the loop gives: the same gradients, losses and numbers of samples."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
 from small_log import make_impressions, make_table
 
+from discreet.federated import layout, simulator
 from discreet.federated.clients import Clients
 from discreet.federated.draws import laplace
 from discreet.federated.loop import client_difference, client_gradient
@@ -68,7 +71,7 @@ def by_loop(network, table, parameters, samples, objective):
 @pytest.mark.parametrize("growing", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("name", MODELS)
-def test_simulator_equals_loop(name, dtype, growing, private):
+def test_simulator_equals_loop(monkeypatch, name, dtype, growing, private):
     network, table, parameters, samples, objective = make_case(name, dtype, private=private, growing=growing)
     expected = by_loop(network, table, parameters, samples, objective)
     weights = np.arange(1.0, len(expected) + 1)
@@ -79,14 +82,16 @@ def test_simulator_equals_loop(name, dtype, growing, private):
     np.testing.assert_allclose(summed.losses, [e.loss for e in expected], rtol=BOUND[dtype])
     assert samples.counts.tolist() == [e.samples for e in expected]
 
-    seen = []
-    for chunk in client_gradients(network, table, parameters, samples, objective):
-        for place, position in enumerate(chunk.positions):
-            own = {n: value[place] for n, value in chunk.gradients.items()}
-            assert relative_error(own, expected[position].gradient) < BOUND[dtype]
-            assert chunk.losses[place] == pytest.approx(expected[position].loss, rel=BOUND[dtype])
-        seen += chunk.positions.tolist()
-    assert sorted(seen) == list(range(len(expected)))
+    for work in (0, math.inf):  # one by one, and side by side
+        monkeypatch.setattr(simulator, "STACKED_WORK", work)
+        seen = []
+        for chunk in client_gradients(network, table, parameters, samples, objective):
+            for place, position in enumerate(chunk.positions):
+                own = {n: value[place] for n, value in chunk.gradients.items()}
+                assert relative_error(own, expected[position].gradient) < BOUND[dtype]
+                assert chunk.losses[place] == pytest.approx(expected[position].loss, rel=BOUND[dtype])
+            seen += chunk.positions.tolist()
+        assert sorted(seen) == list(range(len(expected)))
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -99,6 +104,18 @@ def test_every_parameter_agrees_and_learns(name):
         total = sum(e.gradient[parameter] for e in expected)
         assert total.abs().max() > 1e-9, parameter
         torch.testing.assert_close(found[parameter], total, rtol=1e-7, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_rounds_too_large_to_keep_are_computed_again(monkeypatch, name):
+    network, table, parameters, samples, objective = make_case(name, torch.float64, private=True)
+    weights = np.ones(len(samples.clients))
+    kept = summed_gradient(network, table, parameters, samples, weights, objective)
+    monkeypatch.setattr(layout, "KEPT_POSITIONS", 0)
+    monkeypatch.setattr(layout, "BUCKET_POSITIONS", 20)
+    again = summed_gradient(network, table, parameters, samples, weights, objective)
+    assert relative_error(again.gradient, kept.gradient) < 1e-10
+    np.testing.assert_allclose(again.losses, kept.losses, rtol=1e-10)
 
 
 @pytest.mark.parametrize("name", MODELS)

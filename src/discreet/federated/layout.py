@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 
 from discreet.federated.network import Network
 from discreet.federated.objective import Objective
@@ -24,6 +25,12 @@ Positions = NDArray[np.int64]
 
 BUCKET_OVERHEAD = 40
 """What one more bucket costs, in positions: the time of its calls over the time of one word or click."""
+
+BUCKET_POSITIONS = 16_384
+"""The most words in a bucket: some 300 MB of activations at the published sizes."""
+
+KEPT_POSITIONS = 65_536
+"""Up to so many words the activations of all articles are kept for the backward pass; beyond, they are recomputed."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +51,11 @@ class Layout:
     candidates: Tensor
     target: Tensor
     randomness: Tensor | None
+    positions: int
 
     def losses(self, network: Network, parameters: Mapping[str, Tensor], objective: Objective) -> Tensor:
         """The loss of each sample, Eq. (3)."""
-        vectors = torch.cat([network.encode_articles(parameters, batch) for batch in self.articles])
+        vectors = torch.cat([self._encode(network, parameters, batch) for batch in self.articles])
         readers = torch.cat(
             [network.encode_readers(parameters, gather(vectors, b.clicks), b.copies) for b in self.histories]
         )
@@ -55,13 +63,19 @@ class Layout:
         readers = objective.readers(parameters, readers, randomness)
         return objective.losses(gather(readers, self.sample_view), gather(vectors, self.candidates), self.target)
 
+    def _encode(self, network: Network, parameters: Mapping[str, Tensor], batch: ArticleBatch) -> Tensor:
+        if self.positions <= KEPT_POSITIONS:
+            return network.encode_articles(parameters, batch)
+        encoded: Tensor = checkpoint(network.encode_articles, parameters, batch, use_reentrant=False)
+        return encoded
+
 
 def compact(samples: Samples, table: ArticleTable, history_length: int, overhead: int = BUCKET_OVERHEAD) -> Layout:
     """Lay out the samples of one or of many clients."""
     articles = np.concatenate((samples.history, samples.candidates.ravel(), [ANONYMOUS]))
     rows, places = np.unique(np.where(articles == ANONYMOUS, table.anonymous, articles), return_inverse=True)
     lengths = table.length(rows).numpy()
-    buckets = by_length(lengths, overhead)
+    buckets = [part for bucket in by_length(lengths, overhead) for part in _parts(bucket, lengths)]
     place = _inverse(np.concatenate(buckets))[places]
     clicks, candidates, anonymous = np.split(place, [len(samples.history), len(articles) - 1])
 
@@ -79,6 +93,7 @@ def compact(samples: Samples, table: ArticleTable, history_length: int, overhead
         candidates=torch.from_numpy(candidates.reshape(samples.candidates.shape)),
         target=torch.from_numpy(samples.target),
         randomness=None if samples.randomness is None else torch.from_numpy(samples.randomness[order]),
+        positions=int(lengths.sum()) + len(rows),
     )
 
 
@@ -102,6 +117,12 @@ def by_length(lengths: Positions, overhead: int) -> list[Positions]:
         groups.append(order[below[cut[stop]] : below[stop]])
         stop = cut[stop]
     return groups[::-1]
+
+
+def _parts(bucket: Positions, lengths: Positions) -> list[Positions]:
+    """A bucket in parts of a bounded number of words."""
+    most = max(1, BUCKET_POSITIONS // (int(lengths[bucket].max()) + 1))
+    return [bucket[start : start + most] for start in range(0, len(bucket), most)]
 
 
 def gather(vectors: Tensor, places: Tensor) -> Tensor:

@@ -78,7 +78,7 @@ class Samples:
         return self._uniforms(purpose, self.view_client, width)
 
     def _uniforms(self, purpose: str, client: Positions, width: int) -> Uniforms:
-        counters = (self.reader[client][:, None], _position_in_group(client)[:, None], np.arange(width))
+        counters = (self.reader[client][:, None], position_in_group(client)[:, None], np.arange(width))
         return uniforms(self.seed, self.round, purpose, *counters).reshape(len(client), width)
 
     def with_candidates(self, candidates: NDArray[np.int32]) -> Samples:
@@ -95,8 +95,8 @@ class Samples:
             self.round,
             "mask",
             self.reader[self.view_client[self.history_view]],
-            _position_in_group(self.view_client)[self.history_view],
-            _position_in_group(self.history_view),
+            position_in_group(self.view_client)[self.history_view],
+            position_in_group(self.history_view),
         )
         masked = draw < probability
         return replace(self, history=np.where(masked, np.int32(ANONYMOUS), self.history))
@@ -145,6 +145,6 @@ def spans(start: Positions, stop: Positions) -> tuple[Positions, Positions]:
     return np.arange(len(which)) + (start - before)[which], which
 
 
-def _position_in_group(group: Positions) -> Positions:
+def position_in_group(group: Positions) -> Positions:
     """For ascending group numbers, each entry's position within its group."""
     return np.arange(len(group)) - np.searchsorted(group, group)

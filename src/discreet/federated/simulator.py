@@ -13,8 +13,16 @@ from torch import Tensor
 from discreet.federated.layout import compact
 from discreet.federated.network import Network
 from discreet.federated.objective import Objective, Parameters
-from discreet.federated.samples import Samples
+from discreet.federated.samples import ANONYMOUS, Samples
+from discreet.federated.stacked import stack
 from discreet.models.features import ArticleTable
+
+STACKED_WORK = 3e8
+"""Below so many parameters × words of a client, clients are computed side by side (measured; see the benchmark)."""
+
+STACKED_CLIENTS = 16
+STACKED_NUMBERS = 32_000_000
+"""So many clients at once, and no more than so many numbers (128 MB) of their gradients."""
 
 
 @dataclass(frozen=True)
@@ -56,17 +64,40 @@ def client_gradients(
     samples: Samples,
     objective: Objective = Objective(),  # noqa: B008 (frozen)
 ) -> Iterator[ClientGradients]:
-    """Each client's own gradient, for methods that clip them before they are added."""
+    """Each client's own gradient, for methods that clip them before they are added; a few clients at a time.
+
+    Small models are all overhead, so clients of similar size are computed side by side (`vmap`); for large ones the
+    arithmetic counts, and one client at a time in its own compact layout, each title at its own length, has less of it.
+    """
+    if _work(table, parameters, samples) < STACKED_WORK:
+        yield from _stacked(network, table, parameters, samples, objective)
+        return
     leaves = {name: value.detach().requires_grad_() for name, value in parameters.items()}
     for position in range(len(samples.clients)):
         own = samples.select(np.array([position]))
         losses = compact(own, table, network.model.history_length).losses(network, leaves, objective)
-        gradient = _gradient(losses.sum(), leaves)
-        yield ClientGradients(
-            np.array([position]),
-            {name: value.unsqueeze(0) for name, value in gradient.items()},
-            _client_losses(own, losses),
-        )
+        gradient = {name: value.unsqueeze(0) for name, value in _gradient(losses.sum(), leaves).items()}
+        yield ClientGradients(np.array([position]), gradient, _client_losses(own, losses))
+
+
+def _stacked(
+    network: Network, table: ArticleTable, parameters: Mapping[str, Tensor], samples: Samples, objective: Objective
+) -> Iterator[ClientGradients]:
+    size = sum(value.numel() for value in parameters.values())
+    together = max(1, min(STACKED_CLIENTS, STACKED_NUMBERS // size))
+    clicks = np.bincount(samples.view_client[samples.history_view], minlength=len(samples.clients))
+    order = np.argsort(clicks, kind="stable")
+    for start in range(0, len(order), together):
+        positions = np.sort(order[start : start + together])
+        clients = stack(samples.select(positions), table, network.model.history_length)
+        yield ClientGradients(positions, *clients.gradients(network, parameters, objective))
+
+
+def _work(table: ArticleTable, parameters: Mapping[str, Tensor], samples: Samples) -> float:
+    """Parameters × words of a client: in proportion to a client's arithmetic."""
+    articles = np.concatenate((samples.history, samples.candidates.ravel()))
+    words = int(table.length(articles[articles != ANONYMOUS]).sum()) + len(articles)
+    return sum(value.numel() for value in parameters.values()) * words / max(1, len(samples.clients))
 
 
 def client_differences(
