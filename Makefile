@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+export OMP_WAIT_POLICY ?= PASSIVE
 
 .PHONY: demo test test-slow lint bench clean help
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # tests run side by side; waiting threads must not spin
+
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
