@@ -41,17 +41,23 @@ def make_impressions(readers: int, seed: int = 0, per_reader: int = 3) -> Impres
     )
 
 
-def make_table(seed: int = 0, title_words: int = 30, abstract_words: int = 0, vector: int = 384) -> ArticleTable:
-    """Articles with random words and random text vectors."""
+def make_table(seed: int = 0, title_words: int = 30, abstract_words: int = 0) -> ArticleTable:
+    """Articles with random words, as models that read words take them."""
     rng = np.random.default_rng(seed)
     return ArticleTable(
-        TableSizes(words=WORDS, categories=19, subcategories=286, vector=vector),
+        TableSizes(words=WORDS, categories=19, subcategories=286),
         titles=_texts(rng, title_words, 11.5, 3.4),
         abstracts=_texts(rng, abstract_words, 35, 12) if abstract_words else None,
         category=torch.from_numpy(rng.integers(1, 19, ARTICLES)),
         subcategory=torch.from_numpy(rng.integers(1, 286, ARTICLES)),
-        vectors=torch.from_numpy(rng.normal(0, vector**-0.5, (ARTICLES, vector)).astype(np.float32)),
     )
+
+
+def make_vector_table(seed: int = 0, size: int = 384) -> ArticleTable:
+    """Articles with random text vectors of length 1, as a frozen language model would give them."""
+    vectors = np.random.default_rng(seed).standard_normal((ARTICLES, size), dtype=np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return ArticleTable(TableSizes(vector=size), vectors=torch.from_numpy(vectors))
 
 
 def _texts(rng: np.random.Generator, width: int, mean: float, spread: float) -> torch.Tensor:

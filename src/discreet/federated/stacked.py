@@ -1,4 +1,4 @@
-"""Clients side by side: tensors with a first dimension of clients, each padded to the largest, for `torch.func.vmap`."""
+"""Clients side by side: tensors whose first dimension is clients, each padded to the largest, for `vmap`."""
 
 from __future__ import annotations
 
@@ -60,9 +60,8 @@ def stack(samples: Samples, table: ArticleTable, history_length: int) -> Stack:
     """Lay the samples' clients side by side."""
     clients = len(samples.clients)
     click_client = samples.view_client[samples.history_view]
-    owner = np.concatenate(
-        (click_client, np.repeat(samples.sample_client, samples.candidates.shape[1]), np.arange(clients))
-    )
+    candidate_client = np.repeat(samples.sample_client, samples.candidates.shape[1])
+    owner = np.concatenate((click_client, candidate_client, np.arange(clients)))
     articles = np.concatenate((samples.history, samples.candidates.ravel(), np.full(clients, ANONYMOUS)))
     articles = np.where(articles == ANONYMOUS, table.anonymous, articles)
     pairs, places = np.unique(owner * len(table) + articles, return_inverse=True)
