@@ -9,6 +9,7 @@ import pytest
 from dp_accounting.dp_event import DiscreteLaplaceDpEvent
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from discreet.errors import DiscreetError
 from discreet.privacy.accounting import (
@@ -23,6 +24,19 @@ from discreet.privacy.accounting import (
 from discreet.privacy.accounting_events import ApproximateDpEvent, PaddedDpEvent
 from discreet.privacy.accounting_zcdp import gaussian_rho, zcdp_delta, zcdp_epsilon
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
+from discreet.privacy.mechanisms.attention import ClippedAttention, private_attention
+from discreet.privacy.mechanisms.averages import DPAverage, DPItemAverages
+from discreet.privacy.mechanisms.base import Calibration
+from discreet.privacy.mechanisms.clipped_mean import ClippedMean
+from discreet.privacy.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
+from discreet.privacy.mechanisms.exponential import Exponential
+from discreet.privacy.mechanisms.float_noise import FloatNoise
+from discreet.privacy.mechanisms.gaussian import AnalyticGaussian
+from discreet.privacy.mechanisms.label_permutation import LabelPermutation
+from discreet.privacy.mechanisms.laplace import Laplace
+from discreet.privacy.mechanisms.randomized_response import RandomizedResponse
+from discreet.privacy.mechanisms.subset_selection import SubsetSelection
+from discreet.privacy.mechanisms.topic_histogram import TopicHistogram
 
 KNOWN_EVENTS = [
     dp.GaussianDpEvent(1.7),
@@ -209,6 +223,14 @@ def test_absurd_costs_are_added_up_rather_than_refused():
     assert 73_000 < many_requests.epsilon(1e-6) < 73_006
 
 
+def test_little_noise_costs_much_and_takes_no_time():
+    for noise in (1e-1, 1e-2, 1e-4):
+        exact = 0.5 / noise**2 + stats.norm.isf(1e-6) / noise  # where e^−ε is nothing, P(loss > ε) = δ
+        assert compose([dp.GaussianDpEvent(noise)]).epsilon(1e-6) == pytest.approx(exact, rel=1e-2)
+    sampled = compose([sampled_rounds(dp.GaussianDpEvent(0.1), rate=0.02, rounds=1500)]).epsilon(1e-6)
+    assert 30 * 50 < sampled < 1500 * 100
+
+
 @pytest.mark.parametrize(
     "event",
     [
@@ -244,6 +266,38 @@ def test_adjacencies_do_not_mix():
         compose([sampled, answer])
     with pytest.raises(DiscreetError, match="cannot be composed"):
         compose([sampled], adjacency=Adjacency.SUBSTITUTE)
+
+
+MECHANISMS = [
+    TopicHistogram(epsilon=0.7, topics=12, history_length=5),
+    TopicHistogram(epsilon=0.7, delta=1e-6, topics=12, history_length=5),
+    ClippedMean(epsilon=2.0, theta=1.0, dimension=8, history_length=4),
+    ClippedAttention(epsilon=3.0, dimension=5, theta=0.5),
+    ClippedAttention(epsilon=3.0, dimension=5, theta=0.5, calibration=Calibration.PAPER),
+    private_attention(epsilon=3.0, dimension=5, padding=0.3, history_length=10),
+    private_attention(epsilon=3.0, dimension=5, padding=0.3, history_length=10, delta=1e-6),
+    RandomizedResponse(epsilon=1.3, choices=37),
+    SubsetSelection(epsilon=1.3, choices=37),
+    Exponential(epsilon=1.3, choices=5, score_sensitivity=1.0),
+    DiscreteLaplace(epsilon=0.4, l1=1.0, dimension=10),
+    DiscreteGaussian(epsilon=0.4, delta=1e-6, l2=1.0, dimension=10),
+    Laplace(epsilon=0.4, l1=1.0),
+    AnalyticGaussian(epsilon=0.4, delta=1e-6, l2=1.0),
+    DPAverage(epsilon=0.4, lowest=1.0, highest=5.0),
+    DPItemAverages(epsilon=0.4, lowest=1.0, highest=5.0, items=9),
+    LabelPermutation(epsilon=1.0, choices=37, negatives=4),
+    FloatNoise(epsilon=1.0, noise_sensitivity=1.0),
+]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda mechanism: mechanism.name)
+def test_the_account_of_one_release_is_its_guarantee(mechanism):
+    guarantee = mechanism.guarantee()
+    account = compose([mechanism])
+    assert account.adjacency is guarantee.adjacency
+    assert account.epsilon(guarantee.delta) == pytest.approx(guarantee.epsilon, rel=2e-3)
+    if math.isfinite(guarantee.epsilon):
+        assert account.delta(guarantee.epsilon * (1 + 2e-3)) <= guarantee.delta
 
 
 class Shaker:

@@ -113,10 +113,13 @@ def test_the_right_scale_passes_and_half_of_it_is_caught():
     assert half_the_noise.lower_bound(ERROR, 3) > 1.5
 
 
-def test_rounding_hides_the_float_leak_from_the_scale():
-    """Unrounded, the very same right mechanism would be refuted by the last digits of its noise."""
-    right = on_two_inputs(Laplace(epsilon=1.0, l1=1.0), [1.0], [2.0], runs=40_000)
+def test_rounding_keeps_the_float_leak_out_of_the_scale(monkeypatch):
+    """Unrounded, the very same right mechanism is refuted by the last digits of its noise."""
+    scores = (Nearness(1, ([1.0], [2.0])),)
+    right = on_two_inputs(Laplace(epsilon=1.0, l1=1.0), [1.0], [2.0], runs=40_000, scores=scores)
     assert right.lower_bound(ERROR, 5) <= 1.0
+    monkeypatch.setattr("discreet.privacy.audit.scores._DIGITS", 18)
+    assert right.lower_bound(ERROR, 5) > 2.0
 
 
 @pytest.mark.parametrize("dimension", [1, 6])

@@ -19,6 +19,7 @@ import dp_accounting as dp
 from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution, identity
 
 from discreet.errors import DiscreetError
+from discreet.privacy.accounting_events import ApproximateDpEvent, PaddedDpEvent
 from discreet.privacy.accounting_losses import loss_distribution, pure_epsilon, required_adjacency
 from discreet.privacy.guarantee import Adjacency, Guarantee, Unit
 
@@ -208,7 +209,7 @@ def _leaves(event: dp.DpEvent) -> Iterator[tuple[dp.DpEvent, int]]:
             yield from ((leaf, _positive("count", count) * times) for leaf, times in _leaves(inner))
         case dp.NonPrivateDpEvent():
             yield event, 1
-        case _ if _is_outside(event, 1) or loss_distribution(event, 1e-2) is not None:
+        case _ if _is_outside(event, 1) or loss_distribution(event, 20 * _interval([(event, 1)])) is not None:
             yield event, 1
         case _:
             raise DiscreetError(f"no account is known of {event}; its cost is not guessed")
@@ -251,12 +252,18 @@ def _interval(leaves: list[tuple[dp.DpEvent, int]]) -> float:
 def _spread(event: dp.DpEvent) -> float:
     """About how much one event's loss varies."""
     match event:
-        case dp.GaussianDpEvent(noise_multiplier=noise):
+        case dp.GaussianDpEvent(noise_multiplier=noise) if noise > 0:
             return 1 / float(noise)
         case dp.ZCDpEvent(rho=rho):
             return math.sqrt(2 * rho)
+        case ApproximateDpEvent(epsilon=epsilon):
+            return min(epsilon, _LARGE_EPSILON)
+        case PaddedDpEvent(event=inner):
+            return _spread(inner)
         case dp.PoissonSampledDpEvent(sampling_probability=rate, event=inner):
-            return float(rate * math.sqrt(math.expm1(min(_spread(inner) ** 2, 100.0))))
+            whole = _spread(inner)
+            small = rate * math.sqrt(math.expm1(min(whole**2, 100.0)))
+            return float(min(small, math.sqrt(rate) * (whole**2 / 2 + whole)))
     return min(pure_epsilon(event), _LARGE_EPSILON)
 
 
