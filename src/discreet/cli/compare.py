@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import AsJson, NewsPath, Seed, Split, Text, console, parse_epsilons, print_json
+from discreet.cli.options import (
+    AsJson,
+    NewsPath,
+    Seed,
+    Settings,
+    Split,
+    Text,
+    console,
+    parse_epsilons,
+    parse_settings,
+    print_json,
+)
 from discreet.files import replacing_file
 
 if TYPE_CHECKING:
@@ -24,11 +35,12 @@ def compare(
         typer.Option(help="Which methods, separated by commas ('discreet list' names them); default all baselines."),
     ] = None,
     model: Annotated[str | None, typer.Option(help="The model for the methods that train one.")] = None,
+    settings: Settings = None,
     epsilon: Annotated[
         str | None,
         typer.Option(
-            help="Privacy budgets, separated by commas, inf for no noise: the lifetime budget of methods with a proof, the"
-            " published claim of methods as published (their true ε stands beside it)."
+            help="Privacy budgets, separated by commas, inf for no noise: the lifetime budget of methods with a proof,"
+            " the published claim of methods as published (their true ε stands beside it)."
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many times each method is trained, with different seeds.")] = 1,
@@ -59,7 +71,8 @@ def compare(
     from discreet.methods.registry import BASELINES
 
     names = [name.strip() for name in methods.split(",")] if methods else list(BASELINES)
-    chosen = list(variants(names, model, parse_epsilons(epsilon)))
+    given = {**parse_settings(settings), **({"model": model} if model else {})}
+    chosen = list(variants(names, given, parse_epsilons(epsilon)))
     news = open_news(data)
     if half:
         news = half_of_readers(news, seed)

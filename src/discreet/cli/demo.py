@@ -15,7 +15,7 @@ def demo(
         Path, typer.Option(help="The folder for the generated world and the report; replaced if it is there.")
     ] = Path("demo"),
     readers: Annotated[int, typer.Option(min=50, help="How many readers the generated world has.")] = 3000,
-    no_serve: Annotated[
+    no_serve: Annotated[  # noqa: ARG001 (there is no page to serve yet; the option keeps its meaning when there is)
         bool, typer.Option("--no-serve", help="End after the report instead of serving a page.")
     ] = False,
     text: Text = "auto",
@@ -41,7 +41,7 @@ def demo(
     shown = sum(len(part) for part in data.splits.values())
     console.print(f"   {len(data.articles):,} articles such as “{example}”, {shown:,} impressions", highlight=False)
     console.print("[bold]2.[/] Comparing rankings on the last day …", highlight=False)
-    comparison = compare(Task(data, text), list(variants(BASELINES, None, [])), "dev", [seed], Store(None))
+    comparison = compare(Task(data, text), list(variants(list(BASELINES), {}, [])), "dev", [seed], Store(None))
     save_comparison(comparison, out / "report")
     console.print(rich_table(comparison))
     console.print(f"[bold]3.[/] Report: {out / 'report' / 'report.html'}", highlight=False)

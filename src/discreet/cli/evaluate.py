@@ -2,40 +2,61 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from discreet.cli.options import AsJson, NewsPath, Seed, Split, console, print_json
+from discreet.cli.options import AsJson, NewsPath, Seed, Split, console, parse_epsilons, print_json
+from discreet.errors import DiscreetError
 
 
 def evaluate(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder written by 'discreet train'.")],
     data: NewsPath,
     split: Split = "dev",
+    epsilon_serving: Annotated[
+        str | None,
+        typer.Option(
+            help="Rank on the server, with what a device would send for these budgets of one release (separated by"
+            " commas, inf for no noise). The same model ranking on the device, which sends nothing, stands beside it."
+        ),
+    ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Measure a run: AUC, MRR, nDCG@5 and nDCG@10 with standard errors, and its guarantee.
 
-    Example: discreet evaluate runs/combined world
+    Example: discreet evaluate runs/privaterec world --epsilon-serving 1,10
     """
     from discreet.data.open import open_news
-    from discreet.evaluation.metrics import ranking_metrics
     from discreet.evaluation.results import Comparison
     from discreet.evaluation.table import rich_table
     from discreet.methods.base import Task
-    from discreet.methods.experiment import Measurement, result_of, split_of
+    from discreet.methods.experiment import measure, result_of, split_of
+    from discreet.methods.neural import NeuralMethod
     from discreet.methods.run import Run
 
     trained = Run.load(run)
+    method = trained.method
+    budgets = parse_epsilons(epsilon_serving)
+    if budgets and not isinstance(method, NeuralMethod):
+        raise DiscreetError(f"{run}: {method.name} has no private serving; leave out --epsilon-serving")
     task = Task(open_news(data), trained.text)
     impressions = split_of(task.data, split)
-    metrics = ranking_metrics(trained.method.score(task, trained.state, impressions, seed), impressions)
-    found = Measurement(metrics, trained.method.guarantee(trained.state))
-    comparison = Comparison(task.data.name, split, [result_of(trained.method, [found])])
+    results = [result_of(method, [measure(task, method, trained.state, impressions, seed)])]
+    for budget in budgets:
+        assert isinstance(method, NeuralMethod)
+        served = dataclasses.replace(method, epsilon_serving=budget)
+        found = measure(task, served, trained.state, impressions, seed)
+        guarantee = served.serving(served.vector_size(), seed).guarantee()
+        result = result_of(served, [dataclasses.replace(found, guarantee=guarantee)])
+        results.append(dataclasses.replace(result, method=f"{method.name}, served", epsilon=budget))
+    comparison = Comparison(task.data.name, split, results)
     if as_json:
         print_json(comparison.to_json())
-    else:
-        console.print(rich_table(comparison))
+        return
+    console.print(rich_table(comparison))
+    for result in results:
+        console.print(f"{result.label}: {result.guarantee or 'no guarantee'}", highlight=False)

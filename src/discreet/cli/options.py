@@ -25,6 +25,14 @@ Text = Annotated[
         " words), hashed, or the path of a language model or word-vector file.",
     ),
 ]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Change a setting of a method, e.g. fraction=0.1 ('discreet list' names them).",
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is already there.")]
 
 console = Console()
@@ -33,6 +41,26 @@ console = Console()
 def print_json(value: Any) -> None:
     """Print `value` as JSON on standard output, untouched by colours or line wrapping."""
     print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def parse_settings(pairs: list[str] | None) -> dict[str, int | float | str]:
+    """Settings from words such as `fraction=0.1`; numbers become numbers."""
+    settings: dict[str, int | float | str] = {}
+    for pair in pairs or []:
+        name, sign, text = pair.partition("=")
+        if not (name and sign and text):
+            raise DiscreetError(f"--set takes NAME=VALUE, such as fraction=0.1, not '{pair}'")
+        settings[name] = _number(text)
+    return settings
+
+
+def _number(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def parse_epsilons(text: str | None) -> list[float]:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.news import Impressions, NewsData
+from discreet.errors import InputError
 from discreet.privacy.guarantee import Guarantee
 from discreet.text.encode import TextVectors, encode_texts
 from discreet.text.word_vectors import unit_rows
@@ -34,11 +35,15 @@ class Task:
     data: NewsData
     text: str = "auto"
 
+    def __post_init__(self) -> None:
+        if self.text not in ("auto", "hashed") and not Path(self.text).exists():
+            raise InputError(self.text, "is no source of title vectors; name auto, hashed, or an existing path")
+
     @cached_property
     def text_vectors(self) -> TextVectors:
         """A unit vector for each title that is ever shown or clicked; zero for the others and for the untitled.
 
-        Vectors are centred on the mean title of the train split: what all titles share says nothing of a reader's taste.
+        Vectors are centred on the mean title of the train split: what all titles share says nothing of anybody's taste.
         """
         used, known = (self._occurring(splits) for splits in (self.data.splits, ["train"]))
         rows = np.flatnonzero(used)

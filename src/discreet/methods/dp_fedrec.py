@@ -22,7 +22,7 @@ from discreet.federated.simulator import client_gradients
 from discreet.methods.base import State
 from discreet.methods.neural import NeuralMethod, Setup, averaged, mean_loss, parameter_count
 from discreet.methods.ranking import OnDevice, Serving
-from discreet.methods.serving import NoisedVector
+from discreet.methods.serving import NoisedVector, checked_calibration
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 from discreet.privacy.mechanisms.base import Calibration
 
@@ -40,6 +40,10 @@ class DPFedRec(NeuralMethod):
     epsilon: float = 10.0
     clip: float = 0.005
     calibration: Calibration = Calibration.PAPER
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "calibration", checked_calibration(self.calibration))
 
     def optimiser(self) -> Optimiser:
         """FedAdam; τ far below a clipped gradient's size, so that small gradients still move the model."""

@@ -5,12 +5,12 @@ Each measurement is stored as soon as it is done, so that an interrupted compari
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -24,20 +24,22 @@ from discreet.evaluation.results import Comparison, MethodResult
 from discreet.files import replacing_file
 from discreet.methods.base import Method, State, Task
 from discreet.methods.baselines import Baseline
-from discreet.methods.registry import METHODS, make_method, settings_of
+from discreet.methods.registry import make_method, setting_names, settings_of
 from discreet.privacy.guarantee import Guarantee
 from discreet.progress import track
 
 
-def variants(names: Iterable[str], model: str | None, epsilons: Sequence[float]) -> Iterator[Method]:
-    """Each named method once, or once for each ε where it has an ε to set; `model` goes to those that train one."""
+def variants(names: Sequence[str], settings: Mapping[str, Any], epsilons: Sequence[float]) -> Iterator[Method]:
+    """Each named method once, or once for each ε where it has an ε to set; a setting goes to those that have it."""
+    if unknown := set(settings) - {field for name in names for field in setting_names(name)}:
+        raise DiscreetError(f"none of {', '.join(names)} has a setting '{min(unknown)}'; see 'discreet list'")
     for name in names:
-        fields = {field.name for field in dataclasses.fields(METHODS[name])} if name in METHODS else set()  # type: ignore[arg-type]
-        settings = {"model": model} if model is not None and "model" in fields else {}
+        fields = setting_names(name)
+        own = {key: value for key, value in settings.items() if key in fields}
         if "epsilon" in fields and epsilons:
-            yield from (make_method(name, {**settings, "epsilon": epsilon}) for epsilon in epsilons)
+            yield from (make_method(name, {**own, "epsilon": epsilon}) for epsilon in epsilons)
         else:
-            yield make_method(name, settings)
+            yield make_method(name, own)
 
 
 def compare(task: Task, methods: Sequence[Method], split: str, seeds: Sequence[int], store: Store) -> Comparison:
@@ -48,9 +50,7 @@ def compare(task: Task, methods: Sequence[Method], split: str, seeds: Sequence[i
     for method, seed in track(jobs, "Comparing methods"):
         found = store.get(task, method, split, seed)
         if found is None:
-            state = method.train(task, seed)
-            metrics = ranking_metrics(method.score(task, state, impressions, seed), impressions)
-            found = Measurement(metrics, method.guarantee(state))
+            found = measure(task, method, method.train(task, seed), impressions, seed)
             store.put(task, method, split, seed, found)
         measured[method, seed] = found
     results = [result_of(method, [measured[method, seed] for seed in seeds]) for method in methods]
@@ -63,6 +63,12 @@ class Measurement:
 
     metrics: RankingMetrics
     guarantee: Guarantee | None
+
+
+def measure(task: Task, method: Method, state: State, impressions: Impressions, seed: int) -> Measurement:
+    """Rank with what was learnt, and measure the ranking."""
+    scores = method.score(task, state, impressions, seed)
+    return Measurement(ranking_metrics(scores, impressions), method.guarantee(state))
 
 
 def result_of(method: Method, runs: Sequence[Measurement]) -> MethodResult:

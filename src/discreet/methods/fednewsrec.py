@@ -20,7 +20,7 @@ from discreet.federated.simulator import client_gradients
 from discreet.methods.base import State
 from discreet.methods.neural import NeuralMethod, Setup, averaged, mean_loss, parameter_count
 from discreet.methods.ranking import OnDevice, Serving
-from discreet.methods.serving import NoisedVector
+from discreet.methods.serving import NoisedVector, checked_calibration
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 from discreet.privacy.mechanisms.base import Calibration
 
@@ -40,6 +40,10 @@ class FedNewsRec(NeuralMethod):
     clip: float = 0.005
     rate: float = 0.5
     calibration: Calibration = Calibration.PAPER
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "calibration", checked_calibration(self.calibration))
 
     def optimiser(self) -> Optimiser:
         """Θ ← Θ − η·ḡ (Eq. 7)."""

@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 from discreet.data.news import Impressions
+from discreet.errors import DiscreetError
 from discreet.federated.checkpoint import CheckpointFile
 from discreet.federated.clients import Clients
 from discreet.federated.network import Network
@@ -76,6 +77,16 @@ class NeuralMethod(ABC):
     history_clicks: int = 0
     epsilon_serving: float | None = None
 
+    def __post_init__(self) -> None:
+        model_settings(self.model, self.preset)
+        if self.rounds < 1 or self.negatives < 1 or self.history_clicks < 0:
+            raise DiscreetError(f"{self.name}: rounds and negatives must be at least 1, history_clicks at least 0")
+        if not 0 < self.fraction <= 1 or not 0 < self.rate < math.inf:
+            raise DiscreetError(f"{self.name}: fraction must be above 0 and at most 1, rate above 0")
+        for budget in (self.epsilon, self.epsilon_serving):
+            if budget is not None and not budget > 0:
+                raise DiscreetError(f"{self.name}: a budget ε must be above 0 (or inf), not {budget}")
+
     @property
     @abstractmethod
     def epsilon(self) -> float | None:
@@ -128,6 +139,10 @@ class NeuralMethod(ABC):
         parameters = {name: torch.from_numpy(np.asarray(value)) for name, value in state.items() if name not in _EXTRAS}
         serving = self.serving(network.model.size, seed)
         return score_impressions(network, table, parameters, impressions, serving, seed)
+
+    def vector_size(self) -> int:
+        """The length of a reader's vector."""
+        return model_settings(self.model, self.preset).size
 
     def setup(self, task: Task, seed: int) -> Setup:
         """The model at its start, and all readers' samples."""

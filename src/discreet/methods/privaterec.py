@@ -24,8 +24,8 @@ from discreet.federated.samples import Samples
 from discreet.federated.simulator import summed_gradient
 from discreet.methods.base import State
 from discreet.methods.neural import NeuralMethod, Setup, averaged, mean_loss
-from discreet.methods.ranking import OnDevice, Serving
-from discreet.methods.serving import NoisedAttention, attention, attention_noise_scale
+from discreet.methods.ranking import Serving
+from discreet.methods.serving import NoisedAttention, attention, attention_noise_scale, checked_calibration
 from discreet.models.registry import model_settings
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 from discreet.privacy.mechanisms.base import Calibration
@@ -53,6 +53,10 @@ class PrivateRec(NeuralMethod):
     theta: float = 1.0
     padding: float = 0.2
     calibration: Calibration = Calibration.PAPER
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "calibration", checked_calibration(self.calibration))
 
     def optimiser(self) -> Optimiser:
         """FedAdam (Algorithm 3, line 9)."""
@@ -118,10 +122,7 @@ class PrivateRec(NeuralMethod):
         )
 
     def serving(self, size: int, seed: int) -> Serving:
-        """On the device with the exact vector, or the noised attention of Algorithm 1."""
-        if self.epsilon_serving is None:
-            return OnDevice()
+        """The noised attention of Algorithm 1; on the device the same mixture of the basis, unpadded and without noise."""
         length = model_settings(self.model, self.preset).history_length
-        return NoisedAttention(
-            self.epsilon_serving, self.basis, self.theta, self.padding, length, seed, self.calibration
-        )
+        epsilon, padding = (math.inf, 0.0) if self.epsilon_serving is None else (self.epsilon_serving, self.padding)
+        return NoisedAttention(epsilon, self.basis, self.theta, padding, length, seed, self.calibration)

@@ -16,6 +16,7 @@ from discreet.federated.network import Network
 from discreet.federated.samples import spans
 from discreet.methods.base import Scores
 from discreet.models.features import ArticleTable, encode_all
+from discreet.privacy.guarantee import Guarantee
 from discreet.progress import track
 
 _HISTORIES = 1024  # encoded at a time
@@ -34,6 +35,10 @@ class Serving(Protocol):
         """The vectors to score with; one draw of noise for each."""
         ...
 
+    def guarantee(self) -> Guarantee | None:
+        """Of what is sent once; None where nothing is sent."""
+        ...
+
 
 class OnDevice:
     """The device ranks by itself with its exact history and sends nothing: serving costs ε = 0."""
@@ -43,6 +48,10 @@ class OnDevice:
     def __call__(self, parameters: Mapping[str, Tensor], readers: Tensor) -> Tensor:
         """The vectors themselves."""
         return readers
+
+    def guarantee(self) -> Guarantee | None:
+        """Nothing is sent."""
+        return None
 
 
 def score_impressions(

@@ -35,12 +35,21 @@ METHODS: dict[str, Callable[..., Method]] = {
 
 def make_method(name: str, settings: Mapping[str, Any] | None = None) -> Method:
     """The method called `name`, with `settings` in place of its defaults."""
+    settings = settings or {}
+    known = setting_names(name)
+    for setting in settings:
+        if setting not in known:
+            has = f"it has {', '.join(known)}" if known else "it has none"
+            raise DiscreetError(f"{name} has no setting '{setting}'; {has}")
+    return METHODS[name](**settings)
+
+
+def setting_names(name: str) -> list[str]:
+    """The settings that the method called `name` has."""
     if name not in METHODS:
         raise DiscreetError(f"no method is called '{name}'; there are {', '.join(METHODS)}")
-    try:
-        return METHODS[name](**(settings or {}))
-    except TypeError as error:
-        raise DiscreetError(f"{name} does not take these settings: {error}") from error
+    method = METHODS[name]
+    return [field.name for field in dataclasses.fields(method)] if dataclasses.is_dataclass(method) else []
 
 
 def settings_of(method: Method) -> dict[str, Any]:

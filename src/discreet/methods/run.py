@@ -1,21 +1,25 @@
 """A run: a folder that holds a trained method, complete enough to evaluate and to serve it.
 
-run.json            format, method, settings, seed, text source, data, guarantee
-state.safetensors   what was learnt
+- `run.json`: format, method, settings, seed, text source, data, guarantee
+- `state.safetensors`: what was learnt
+- `rounds.csv`, `curve.svg`: for a method that trains in rounds, each round's loss, and the AUC where it was measured
 """
 
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from discreet import __version__
 from discreet.errors import InputError
+from discreet.evaluation.curve import write_curve
 from discreet.files import creating_folder
 from discreet.methods.base import Method, State
 from discreet.methods.registry import make_method, settings_of
@@ -40,7 +44,7 @@ class Run:
             "format": FORMAT,
             "discreet": __version__,
             "method": self.method.name,
-            "settings": settings_of(self.method),
+            "settings": {name: _plain(value) for name, value in settings_of(self.method).items()},
             "data": self.data,
             "seed": self.seed,
             "text": self.text,
@@ -48,7 +52,10 @@ class Run:
         }
         with creating_folder(folder, overwrite=overwrite) as draft:
             (draft / "run.json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-            save_file(self.state, draft / "state.safetensors")
+            state = {name: np.ascontiguousarray(value) for name, value in self.state.items()}
+            save_file(state, draft / "state.safetensors")
+            if "losses" in state:
+                write_curve(draft, state["losses"], state["watched"])
 
     @classmethod
     def load(cls, folder: Path) -> Run:
@@ -62,12 +69,20 @@ class Run:
         except (SafetensorError, OSError) as error:
             raise InputError(weights, f"is damaged ({error}); train the run again") from error
         return cls(
-            method=make_method(about["method"], about["settings"]),
+            method=make_method(about["method"], {name: _number(value) for name, value in about["settings"].items()}),
             state=state,
             data=about["data"],
             seed=about["seed"],
             text=about["text"],
         )
+
+
+def _plain(value: Any) -> Any:
+    return "inf" if isinstance(value, float) and math.isinf(value) else value
+
+
+def _number(value: Any) -> Any:
+    return math.inf if value == "inf" else value
 
 
 def _about(path: Path) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 from discreet.privacy.mechanisms.attention import ClippedAttention, private_attention
 from discreet.privacy.mechanisms.base import Calibration
@@ -102,6 +103,14 @@ class NoisedAttention:
             history_length=self.history_length,
             calibration=self.calibration,
         ).guarantee()
+
+
+def checked_calibration(calibration: str) -> Calibration:
+    """The calibration of that name."""
+    try:
+        return Calibration(calibration)
+    except ValueError:
+        raise DiscreetError(f"calibration is exact or paper, not '{calibration}'") from None
 
 
 def attention(readers: Tensor, basis: Tensor, theta: float) -> Tensor:
