@@ -56,7 +56,8 @@ class Clients:
 
         A slate without an unclicked article teaches nothing and is left out. `history_clicks` adds that many of the
         latest clicks of each reader's first known history, each as the click that follows the history before it,
-        against negatives from all that was ever shown: a training signal where impressions are few.
+        against clicks of all readers' histories, drawn as often as they occur: a training signal where impressions are
+        few. (Against articles of impressions, which are newer, it would learn to tell old news from new.)
 
         Args:
             impressions: what readers were shown and clicked.
@@ -82,9 +83,9 @@ class Clients:
         }
         pool = shown[~clicked]
         if history_clicks > 0 and len(shown) > 0:
-            extra = _history_samples(impressions, history_clicks, shown_from=len(pool))
+            extra = _history_samples(impressions, history_clicks, timeline_from=len(pool))
             columns = {name: np.concatenate((column, extra[name])) for name, column in columns.items()}
-            pool = np.concatenate((pool, shown))
+            pool = np.concatenate((pool, impressions.timeline))
         columns["start"] = np.maximum(columns["start"], columns["stop"] - history_length)
         return cls._grouped(columns, impressions.timeline, pool)
 
@@ -159,20 +160,20 @@ class Clients:
         return negatives
 
 
-def _history_samples(impressions: Impressions, count: int, shown_from: int) -> Columns:
+def _history_samples(impressions: Impressions, count: int, timeline_from: int) -> Columns:
     """The latest `count` clicks of each reader's first history, as clicks that follow the history before them."""
     readers, first = np.unique(impressions.reader, return_index=True)
     start, stop = impressions.history_start[first], impressions.history_stop[first]
     at, which = spans(np.minimum(np.maximum(start + 1, stop - count), stop), stop)
-    shown = len(impressions.shown)
+    clicks = len(impressions.timeline)
     return {
         "reader": readers[which],
         "start": start[which],
         "stop": at,
         "clicked": impressions.timeline[at],
-        "pool_start": np.full(len(at), shown_from, dtype=np.int64),
-        "pool_stop": np.full(len(at), shown_from + shown, dtype=np.int64),
-        "slate_size": np.full(len(at), shown, dtype=np.int64),
+        "pool_start": np.full(len(at), timeline_from, dtype=np.int64),
+        "pool_stop": np.full(len(at), timeline_from + clicks, dtype=np.int64),
+        "slate_size": np.full(len(at), clicks, dtype=np.int64),
     }
 
 

@@ -1,0 +1,176 @@
+"""The methods that train a model: what they learn, cost and rank with, on a small generated world."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from discreet.data.synthetic import news_world
+from discreet.errors import DiscreetError
+from discreet.evaluation.metrics import ranking_metrics
+from discreet.methods.base import Task
+from discreet.methods.centralized import Centralized
+from discreet.methods.dp_fedrec import DPFedRec
+from discreet.methods.fednewsrec import FedNewsRec
+from discreet.methods.fedrec import FedRec
+from discreet.methods.neural import parameter_count
+from discreet.methods.privaterec import PrivateRec
+from discreet.privacy.guarantee import Scope, Status, Unit
+from discreet.privacy.mechanisms.base import Calibration
+
+METHODS = {method.name: method for method in (Centralized, FedRec, FedNewsRec, DPFedRec, PrivateRec)}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def task():
+    return Task(news_world(120, seed=9), "hashed")
+
+
+def auc(task, method, state, seed=0):
+    dev = task.data.splits["dev"]
+    return float(ranking_metrics(method.score(task, state, dev, seed), dev)["auc"].mean())
+
+
+@pytest.mark.parametrize("model", ["plm_nr", "nrms", "naml", "fednewsrec"])
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_trains_every_model_and_ranks_with_it(task, name, model):
+    method = METHODS[name](model=model, rounds=2, fraction=0.1)
+    state = method.train(task, 1)
+    scores = method.score(task, state, task.data.splits["dev"], 1)
+    assert scores.shape == task.data.splits["dev"].shown.shape
+    assert np.isfinite(scores).all()
+    assert len(state["losses"]) >= 2
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_same_seed_same_weights_other_seed_other_weights(task, name):
+    method = METHODS[name](rounds=3, fraction=0.1)
+    one, again, other = (method.train(task, seed) for seed in (1, 1, 2))
+    assert all(np.array_equal(one[key], again[key]) for key in one)
+    assert any(not np.array_equal(one[key], other[key]) for key in one)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_resumed_training_ends_as_one_that_was_never_interrupted(task, name, tmp_path, monkeypatch):
+    method = METHODS[name](rounds=6, fraction=0.1)
+    whole = method.train(task, 1)
+    checkpoint = tmp_path / "training.checkpoint"
+    rounds = type(method).round
+
+    def interrupted(self, setup):
+        work = rounds(self, setup)
+
+        def until_three(parameters, number):
+            if number == 4:
+                raise KeyboardInterrupt
+            return work(parameters, number)
+
+        return until_three
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(type(method), "round", interrupted)
+        method.train(task, 1, checkpoint)
+    resumed = method.train(task, 1, checkpoint)
+    for key in whole.keys() - {"watched"}:
+        assert np.array_equal(whole[key], resumed[key]), key
+    with pytest.raises(DiscreetError, match="another training"):
+        method.train(task, 2, checkpoint)
+
+
+def test_training_without_noise_learns(task):
+    untrained = FedRec(rounds=1, fraction=0.02, rate=1e-9)
+    trained = FedRec(rounds=60, fraction=0.3, rate=2e-3)
+    losses = trained.train(task, 3)["losses"]
+    assert losses[-10:].mean() < losses[:10].mean() - 0.02
+    assert untrained.train(task, 3)["losses"][0] > losses[-10:].mean()
+
+
+def test_guarantees_state_what_is_claimed_and_what_holds(task):
+    fednewsrec = FedNewsRec(rounds=5, fraction=0.1)
+    state = fednewsrec.train(task, 1)
+    told = fednewsrec.guarantee(state)
+    assert told.status is Status.CLAIMED
+    assert told.claimed_epsilon == pytest.approx(2 * 0.005 / 0.015)
+    assert told.epsilon == pytest.approx(told.claimed_epsilon * parameter_count(state) * 5)
+
+    dp_fedrec = DPFedRec(rounds=5, fraction=0.1, epsilon=10.0)
+    told = dp_fedrec.guarantee(state)
+    assert told.epsilon == pytest.approx(10 * math.sqrt(parameter_count(state)) * 5)
+    assert told.unit is Unit.USER
+    exact = dataclasses.replace(dp_fedrec, calibration=Calibration.EXACT).guarantee(state)
+    assert exact.status is Status.PROVED
+    assert exact.epsilon == 50
+
+    private = PrivateRec(rounds=5, epsilon=1.0).guarantee({})
+    assert private.claimed_epsilon == 1
+    assert private.epsilon == math.inf
+    assert private.scope is Scope.LIFETIME
+    assert FedRec().guarantee({}).epsilon == math.inf
+    assert Centralized().guarantee({}) is None
+
+
+def test_exact_calibration_has_more_noise_than_the_paper():
+    coordinates = 10_000
+    for method in (FedNewsRec(epsilon=1.0), DPFedRec(epsilon=1.0)):
+        exact = dataclasses.replace(method, calibration=Calibration.EXACT)
+        assert exact.noise_scale(coordinates) > 50 * method.noise_scale(coordinates)
+        assert dataclasses.replace(method, epsilon=math.inf).noise_scale(coordinates) == 0
+
+
+def test_privaterec_keeps_labels_as_algorithm_3_says():
+    keep = PrivateRec(epsilon=1.0, negatives=4).keep_probability(np.array([37, 5, 2]))
+    beta = max(0.0, math.log(4 / 36 * math.e))
+    assert keep[0] == pytest.approx(math.exp(beta) / (4 + math.exp(beta)))
+    assert keep[1] == pytest.approx(math.e / (4 + math.e))
+    assert PrivateRec(epsilon=100.0).keep_probability(np.array([37]))[0] == pytest.approx(1.0)
+
+
+def test_serving_noise_hurts_and_its_guarantee_is_printed_beside_the_claim(task):
+    method = PrivateRec(rounds=40, fraction=0.3, rate=2e-3, epsilon=math.inf)
+    state = method.train(task, 4)
+    exact = method.score(task, state, task.data.splits["dev"], 0)
+    clean = dataclasses.replace(method, epsilon_serving=math.inf, padding=0.0)
+    np.testing.assert_allclose(clean.score(task, state, task.data.splits["dev"], 0), exact)
+    noisy = dataclasses.replace(method, epsilon_serving=0.01)
+    assert not np.allclose(noisy.score(task, state, task.data.splits["dev"], 0), exact)
+    told = dataclasses.replace(method, epsilon_serving=10.0).serving(96, 0).guarantee()
+    assert told.claimed_epsilon == pytest.approx(10)
+    assert told.epsilon == pytest.approx(20.2, abs=0.05)
+    vdp = dataclasses.replace(DPFedRec(), epsilon_serving=10.0).serving(400, 0).guarantee()
+    assert vdp.epsilon == pytest.approx(200)
+
+
+def test_vdp_at_one_is_near_chance(task):
+    method = DPFedRec(rounds=1, fraction=0.1, epsilon_serving=1.0)
+    state = method.train(task, 4)
+    assert abs(auc(task, method, state) - 0.5) < 0.06
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"model": "nothing"},
+        {"preset": "huge"},
+        {"rounds": 0},
+        {"fraction": 0.0},
+        {"rate": -1.0},
+        {"epsilon": 0.0},
+        {"epsilon": -1.0},
+        {"epsilon": math.nan},
+        {"epsilon_serving": 0.0},
+        {"calibration": "hopeful"},
+    ],
+)
+def test_bad_settings_are_refused_before_any_training(settings):
+    with pytest.raises(DiscreetError):
+        PrivateRec(**settings)
