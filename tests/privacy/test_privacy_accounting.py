@@ -223,10 +223,12 @@ def test_absurd_costs_are_added_up_rather_than_refused():
     assert 73_000 < many_requests.epsilon(1e-6) < 73_006
 
 
-def test_little_noise_costs_much_and_takes_no_time():
-    for noise in (1e-1, 1e-2, 1e-4):
+def test_little_noise_costs_much_and_nearly_none_costs_everything():
+    for noise in (1e-1, 2e-2):
         exact = 0.5 / noise**2 + stats.norm.isf(1e-6) / noise  # where e^−ε is nothing, P(loss > ε) = δ
         assert compose([dp.GaussianDpEvent(noise)]).epsilon(1e-6) == pytest.approx(exact, rel=1e-2)
+    assert compose([dp.GaussianDpEvent(1e-4)]).epsilon(1e-6) == math.inf
+    assert compose([rounds(dp.GaussianDpEvent(2e-3), participations=10)]).delta(1e5) == 1.0
     sampled = compose([sampled_rounds(dp.GaussianDpEvent(0.1), rate=0.02, rounds=1500)]).epsilon(1e-6)
     assert 30 * 50 < sampled < 1500 * 100
 
@@ -241,6 +243,7 @@ def test_little_noise_costs_much_and_takes_no_time():
         dp.GaussianDpEvent(0.0),
         dp.ZCDpEvent(0.1, xi=1.0),
         PaddedDpEvent(0.1, dp.UnsupportedDpEvent()),
+        PaddedDpEvent(0.1, ApproximateDpEvent(1.0, 1e-6)),
     ],
     ids=repr,
 )

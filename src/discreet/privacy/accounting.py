@@ -20,7 +20,7 @@ from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution,
 
 from discreet.errors import DiscreetError
 from discreet.privacy.accounting_events import ApproximateDpEvent, PaddedDpEvent
-from discreet.privacy.accounting_losses import loss_distribution, pure_epsilon, required_adjacency
+from discreet.privacy.accounting_losses import loss_maker, pure_epsilon, required_adjacency
 from discreet.privacy.guarantee import Adjacency, Guarantee, Unit
 
 _GRID_POINTS = 5e5
@@ -182,7 +182,13 @@ class Composition:
 
     @cached_property
     def _outside(self) -> float:
-        """Σε of the parts that are added by basic composition, since their losses would not fit a grid."""
+        """Σε of the parts that are added by basic composition, since their losses would not fit a grid.
+
+        Gaussian noise of less than a thousandth of the sensitivity counts as none: ε would be above 500,000.
+        """
+        gaussians = ((event, count) for event, count in self.events if isinstance(event, dp.GaussianDpEvent))
+        if sum(count / event.noise_multiplier**2 for event, count in gaussians) > 1e6:
+            return math.inf
         return math.fsum(count * pure_epsilon(event) for event, count in self.events if _is_outside(event, count))
 
     @cached_property
@@ -191,9 +197,9 @@ class Composition:
         interval = _interval(inside)
         total = identity(interval)
         for event, count in inside:
-            losses = loss_distribution(event, interval)
-            assert losses is not None, "compose refused what is not understood"
-            total = total.compose(losses.self_compose(count))
+            make = loss_maker(event)
+            assert make is not None, "compose refused what is not understood"
+            total = total.compose(make(interval).self_compose(count))
         return total
 
 
@@ -209,7 +215,7 @@ def _leaves(event: dp.DpEvent) -> Iterator[tuple[dp.DpEvent, int]]:
             yield from ((leaf, _positive("count", count) * times) for leaf, times in _leaves(inner))
         case dp.NonPrivateDpEvent():
             yield event, 1
-        case _ if _is_outside(event, 1) or loss_distribution(event, 20 * _interval([(event, 1)])) is not None:
+        case _ if loss_maker(event) is not None:
             yield event, 1
         case _:
             raise DiscreetError(f"no account is known of {event}; its cost is not guessed")
@@ -242,9 +248,9 @@ def _merged(leaves: Iterable[tuple[dp.DpEvent, int]]) -> list[tuple[dp.DpEvent, 
 
 
 def _interval(leaves: list[tuple[dp.DpEvent, int]]) -> float:
-    """A step of the grid: fine against the losses of one event, coarse enough that the sum fits the grid."""
+    """A step of the grid: fine against the losses of one event, coarse enough for mean and tails of their sum."""
     spreads = [(_spread(event), count) for event, count in leaves]
-    width = sum(min(count * spread**2 / 2 + 12 * spread * math.sqrt(count), 1e9) for spread, count in spreads)
+    width = sum(count * spread**2 / 2 + 12 * spread * math.sqrt(count) for spread, count in spreads)
     finest = min((spread / 20 for spread, _ in spreads if spread > 0), default=_COARSEST)
     return max(width / _GRID_POINTS, min(_COARSEST, finest))
 

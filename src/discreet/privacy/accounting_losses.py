@@ -28,7 +28,10 @@ from discreet.privacy.guarantee import Adjacency
 _DOTS = 4000
 _TAIL = 1e-15
 
+_WITHOUT_ATOM_AT_INFINITY = (dp.GaussianDpEvent, dp.ZCDpEvent)
+
 Curve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+LossMaker = Callable[[float], PrivacyLossDistribution]
 
 
 def pure_epsilon(event: dp.DpEvent) -> float:
@@ -61,36 +64,39 @@ def required_adjacency(event: dp.DpEvent) -> Adjacency | None:
     return None
 
 
-def loss_distribution(event: dp.DpEvent, interval: float) -> PrivacyLossDistribution | None:
-    """The distribution of `event` on a grid of step `interval`, or none if this kind of event is not known."""
+def loss_maker(event: dp.DpEvent) -> LossMaker | None:
+    """What makes the distribution of `event` on a grid of a given step, or none if this kind of event is not known."""
     match event:
         case dp.GaussianDpEvent(noise_multiplier=noise) if noise > 0:
-            return from_gaussian_mechanism(noise, value_discretization_interval=interval)
+            return lambda interval: from_gaussian_mechanism(noise, value_discretization_interval=interval)
         case dp.LaplaceDpEvent(noise_multiplier=noise) if noise > 0:
-            return from_laplace_mechanism(noise, value_discretization_interval=interval)
+            return lambda interval: from_laplace_mechanism(noise, value_discretization_interval=interval)
         case dp.PoissonSampledDpEvent(sampling_probability=rate, event=dp.GaussianDpEvent(noise_multiplier=noise)) if (
             0 < rate <= 1 and noise > 0
         ):
-            return from_gaussian_mechanism(noise, value_discretization_interval=interval, sampling_prob=rate)
+            return lambda interval: from_gaussian_mechanism(
+                noise, value_discretization_interval=interval, sampling_prob=rate
+            )
         case dp.PoissonSampledDpEvent(sampling_probability=rate, event=dp.LaplaceDpEvent(noise_multiplier=noise)) if (
             0 < rate <= 1 and noise > 0
         ):
-            return from_laplace_mechanism(noise, value_discretization_interval=interval, sampling_prob=rate)
+            return lambda interval: from_laplace_mechanism(
+                noise, value_discretization_interval=interval, sampling_prob=rate
+            )
         case DiscreteLaplaceDpEvent(noise_parameter=rate, sensitivity=steps) if rate > 0 and steps >= 1:
             breaks = rate * np.arange(steps % 2, steps + 1, 2) if steps <= _DOTS else None
-            return _distribution(lambda e: _discrete_laplace_delta(rate, steps, e), rate * steps, interval, breaks)
+            return _maker(lambda e: _discrete_laplace_delta(rate, steps, e), rate * steps, breaks)
         case dp.RandomizedResponseDpEvent(noise_parameter=noise, num_buckets=buckets) if 0 < noise <= 1 < buckets:
             truth, lie, epsilon = 1 - noise + noise / buckets, noise / buckets, pure_epsilon(event)
-            breaks = np.array([0.0, epsilon])
-            return _distribution(lambda e: np.maximum(0.0, truth - np.exp(e) * lie), epsilon, interval, breaks)
+            return _maker(lambda e: np.maximum(0.0, truth - np.exp(e) * lie), epsilon, np.array([0.0, epsilon]))
         case ApproximateDpEvent(epsilon=epsilon, delta=delta) if math.isfinite(epsilon):
             top = (1 - delta) / (1 + math.exp(-epsilon))
-            curve = lambda e: delta + np.maximum(0.0, top - np.exp(e - epsilon) * top)  # noqa: E731
-            return _distribution(curve, epsilon, interval, np.array([0.0, epsilon]))
+            bends = np.array([0.0, epsilon])
+            return _maker(lambda e: delta + np.maximum(0.0, top - np.exp(e - epsilon) * top), epsilon, bends)
         case dp.ZCDpEvent(rho=rho, xi=0.0) if 0 < rho < math.inf:
-            return _distribution(lambda e: zcdp_delta(rho, e), rho + 2 * math.sqrt(-rho * math.log(_TAIL)), interval)
+            return _maker(lambda e: zcdp_delta(rho, e), rho + 2 * math.sqrt(-rho * math.log(_TAIL)))
         case PaddedDpEvent(padding=padding, event=inner):
-            return _padded(padding, inner, interval)
+            return _padded(padding, inner)
     return None
 
 
@@ -117,21 +123,28 @@ def _discrete_laplace_delta(rate: float, steps: int, epsilons: NDArray[np.float6
     return np.where(epsilons < rate * steps, np.maximum(0.0, deltas), 0.0)
 
 
-def _padded(padding: float, inner: dp.DpEvent, interval: float) -> PrivacyLossDistribution | None:
+def _padded(padding: float, inner: dp.DpEvent) -> LossMaker | None:
     """Advanced joint convexity: δ(ε) = (1−p)·δ_inner(ln(1 + (e^ε − 1)/(1−p))) (Balle, Barthe, Gaboardi 2018)."""
-    inside = loss_distribution(inner, interval)
-    if inside is None:
+    make_inside = loss_maker(inner)
+    if make_inside is None or not (math.isfinite(pure_epsilon(inner)) or isinstance(inner, _WITHOUT_ATOM_AT_INFINITY)):
         return None
 
-    def curve(epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
-        shifted = epsilons + np.log1p(-padding * np.exp(-epsilons)) - math.log1p(-padding)
-        return (1 - padding) * np.asarray(inside.get_delta_for_epsilon(shifted), dtype=np.float64)
+    def make(interval: float) -> PrivacyLossDistribution:
+        inside = make_inside(interval)
 
-    rounded = 2 * interval  # what `inside` may have added to the largest loss
-    top = pure_epsilon(inner) + rounded
-    if math.isinf(top):
-        top = float(inside.get_epsilon_for_delta(10 * _TAIL))
-    return _distribution(curve, _amplified(top, 1 - padding), interval) if math.isfinite(top) else None
+        def curve(epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
+            shifted = epsilons + np.log1p(-padding * np.exp(-epsilons)) - math.log1p(-padding)
+            return (1 - padding) * np.asarray(inside.get_delta_for_epsilon(shifted), dtype=np.float64)
+
+        rounded = 2 * interval  # what `inside` may have added to the largest loss
+        top = min(pure_epsilon(inner) + rounded, float(inside.get_epsilon_for_delta(10 * _TAIL)))
+        return _distribution(curve, _amplified(top, 1 - padding), interval)
+
+    return make
+
+
+def _maker(curve: Curve, top: float, breaks: NDArray[np.float64] | None = None) -> LossMaker:
+    return lambda interval: _distribution(curve, top, interval, breaks)
 
 
 def _distribution(
