@@ -17,7 +17,7 @@ from discreet.errors import DiscreetError
 if TYPE_CHECKING:
     from discreet.privacy.audit import Finding
 
-REGISTERING = ("discreet.privacy.audit.catalogue",)
+REGISTERING = ("discreet.privacy.audit.catalogue", "discreet.methods.leak.canary")
 """Modules that register audits when they are imported."""
 
 

@@ -1,6 +1,6 @@
 """DP-FedRec, the baseline of PrivateRec: noise on whole gradients in training, on the reader's vector in serving.
 
-Yi et al.: PrivateRec: Differentially Private Training and Serving for Federated News Recommendation, section 4.
+Liu et al.: PrivateRec: Differentially Private Training and Serving for Federated News Recommendation, section 4.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Federated training without noise: FedNewsRec's framework with FedAdam, the ε = ∞ of PrivateRec's tables.
 
-Qi et al. 2020, section 3.2; Yi et al. 2022, section 4 ("FedRec").
+Qi et al. 2020, section 3.2; Liu et al. 2022, section 4 ("FedRec").
 """
 
 from __future__ import annotations

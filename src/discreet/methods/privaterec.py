@@ -1,6 +1,6 @@
 """PrivateRec: a reader's vector as a noised mixture of a few public basis vectors, in training and in serving.
 
-Yi et al.: PrivateRec: Differentially Private Training and Serving for Federated News Recommendation. Algorithms 1 to 3.
+Liu et al.: PrivateRec: Differentially Private Training and Serving for Federated News Recommendation. Algorithms 1 to 3.
 """
 
 from __future__ import annotations
