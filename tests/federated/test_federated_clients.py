@@ -11,15 +11,20 @@ from discreet.federated.samples import ANONYMOUS
 
 
 def one_reader(slate, clicked, history):
+    return alike_readers(1, slate, clicked, history)
+
+
+def alike_readers(count, slate, clicked, history):
+    """Readers with one and the same impression and history."""
     return Impressions(
-        reader=np.array([7], dtype=np.int32),
-        time=np.array([0]),
-        slate=np.array([0, len(slate)]),
-        shown=np.array(slate, dtype=np.int32),
-        clicked=np.array(clicked, dtype=bool),
+        reader=np.arange(7, 7 + count, dtype=np.int32),
+        time=np.arange(count),
+        slate=np.arange(count + 1) * len(slate),
+        shown=np.tile(np.array(slate, dtype=np.int32), count),
+        clicked=np.tile(np.array(clicked, dtype=bool), count),
         timeline=np.array(history, dtype=np.int32),
-        history_start=np.array([0]),
-        history_stop=np.array([len(history)]),
+        history_start=np.zeros(count, dtype=np.int64),
+        history_stop=np.full(count, len(history)),
     )
 
 
@@ -58,15 +63,16 @@ def test_samples_with_one_history_share_a_view():
 
 
 def test_negatives_differ_and_come_from_the_same_slate():
-    clients = Clients.from_impressions(one_reader(range(10), [1] + [0] * 9, [3, 4]))
-    seen = np.zeros(10)
-    for round_ in range(3000):
-        candidates = clients.draw(np.array([0]), seed=0, round_=round_).candidates[0]
-        assert candidates[0] == 0
-        assert len(set(candidates.tolist())) == 5
-        seen[candidates] += 1
-    assert seen[0] == 3000
+    clients = Clients.from_impressions(alike_readers(3000, range(10), [1] + [0] * 9, [3, 4]))
+    candidates = clients.draw(np.arange(3000), seed=0, round_=0).candidates
+    assert (candidates[:, 0] == 0).all()
+    assert (np.diff(np.sort(candidates, axis=1), axis=1) > 0).all()
+    seen = np.bincount(candidates[:, 1:].ravel(), minlength=10)
     np.testing.assert_allclose(seen[1:] / 3000, 4 / 9, atol=0.05)  # 5 standard errors
+    drawn = np.zeros((3000, 10))
+    np.put_along_axis(drawn, candidates[:, 1:], 1, axis=1)
+    together = (drawn.T @ drawn)[1:, 1:][np.triu_indices(9, 1)] / 3000
+    np.testing.assert_allclose(together, 4 * 3 / (9 * 8), atol=0.035)  # every two of them equally often
 
 
 def test_few_unclicked_are_drawn_with_replacement():

@@ -51,8 +51,8 @@ def same(first, second):
 
 def test_loss_falls():
     work, parameters = make_round()
-    state = train_rounds(work, FedAdam(rate=0.02), parameters, 60)
-    assert state.round == len(state.losses) == 60
+    state = train_rounds(work, FedAdam(rate=0.02), parameters, 80)
+    assert state.round == len(state.losses) == 80
     assert np.mean(state.losses[:10]) == pytest.approx(math.log(5), rel=0.25)
     assert np.mean(state.losses[-10:]) < 0.9 * np.mean(state.losses[:10])
 

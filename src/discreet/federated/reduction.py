@@ -48,6 +48,6 @@ def sum_clients(chunks: Iterable[ClientGradients], weights: NDArray[np.floating]
         for name, value in chunk.gradients.items():
             flat = value.flatten(1)
             if name not in total:
-                total[name] = torch.zeros_like(value[0])
+                total[name] = torch.zeros(value.shape[1:], dtype=value.dtype)
             total[name].view(-1).addmv_(flat.T, weight.to(value.dtype))
     return SummedGradient(total, losses)
