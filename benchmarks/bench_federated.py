@@ -191,9 +191,9 @@ def main() -> int:
         Case("FedRec, NRMS", "nrms", 3.0),
         Case("PrivateRec, NRMS", "nrms", 3.0, private=True),
         Case("FedNewsRec", "fednewsrec", 1.5, clipped=True),
-        Case("FedRec, PLM-NR head", "plm_nr", 10.0),
-        Case("PrivateRec, PLM-NR head", "plm_nr", 10.0, private=True),
-        Case("FedNewsRec, PLM-NR head", "plm_nr", 5.0, clipped=True),
+        Case("FedRec, PLM-NR head", "plm_nr", 3.0),
+        Case("PrivateRec, PLM-NR head", "plm_nr", 3.0, private=True),
+        Case("FedNewsRec, PLM-NR head", "plm_nr", 2.0, clipped=True),
     ]
     print(
         f"{CLIENTS} clients a round, {options.threads} threads, median of {options.repeats}; "
