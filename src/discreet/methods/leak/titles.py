@@ -33,8 +33,8 @@ class TitleLeak:
         rounds: How many updates of each reader the adversary saw.
         readers: How many readers there were.
         titles: How many different titles the catalogue has.
-        reached: The share of updates whose gradient reached the history at all. ReLU stops it where the noise leaves
-            fewer than two weights above 0.
+        reached: The share of updates whose gradient reached the history at all. ReLU stops it where the noise leaves no
+            weight above 0; with one, the gradient is 0 but for rounding, with more it passes.
         unmasked_recall: Of the clicks that were not masked in such an update, the share whose title showed whole.
         recall: Of all titles in the histories, the share that showed whole in at least one update.
         named: Of all titles in the histories, the share that the adversary names.
