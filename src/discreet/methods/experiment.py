@@ -30,12 +30,17 @@ from discreet.progress import track
 
 
 def variants(names: Sequence[str], settings: Mapping[str, Any], epsilons: Sequence[float]) -> Iterator[Method]:
-    """Each named method once, or once for each ε where it has an ε to set; a setting goes to those that have it."""
-    if unknown := set(settings) - {field for name in names for field in setting_names(name)}:
+    """Each named method once, or once for each ε where it has an ε to set.
+
+    A setting `rate` goes to all methods that have one, `fedrec.rate` to that method alone and before the other.
+    """
+    known = {key for name in names for field in setting_names(name) for key in (field, f"{name}.{field}")}
+    if unknown := set(settings) - known:
         raise DiscreetError(f"none of {', '.join(names)} has a setting '{min(unknown)}'; see 'discreet list'")
     for name in names:
         fields = setting_names(name)
         own = {key: value for key, value in settings.items() if key in fields}
+        own |= {field: settings[f"{name}.{field}"] for field in fields if f"{name}.{field}" in settings}
         if "epsilon" in fields and epsilons:
             yield from (make_method(name, {**own, "epsilon": epsilon}) for epsilon in epsilons)
         else:
