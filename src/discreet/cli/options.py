@@ -30,7 +30,8 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="Change a setting of a method, e.g. fraction=0.1 ('discreet list' names them).",
+        help="Change a setting, e.g. fraction=0.1, or of one method among several, e.g. fedrec.rate=0.01"
+        " ('discreet list' names them).",
     ),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is already there.")]
