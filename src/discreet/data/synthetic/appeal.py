@@ -20,9 +20,9 @@ from discreet.data.synthetic.rhythm import DAY
 from discreet.data.synthetic.titles import STYLES
 from discreet.data.synthetic.vocabulary import subtopics
 
-HALF_LIFE_DAYS = 1.5
-_LOYALTY = 0.7
-_SUBTOPIC_APPEAL, _STYLE_APPEAL, _QUALITY = 0.4, 0.4, 0.45
+HALF_LIFE_DAYS = 2.0
+_LOYALTY = 0.4
+_SUBTOPIC_APPEAL, _STYLE_APPEAL, _QUALITY = 0.33, 0.33, 0.15
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,12 @@ class Appeal:
 
 def draw_appeal(rng: np.random.Generator, articles: ArticleTruth, readers: ReaderTruth) -> Appeal:
     """Draw how much everybody likes each sub-topic and style, and add each article's quality."""
-    by_subtopic = rng.normal(0, _SUBTOPIC_APPEAL, size=len(subtopics()))
-    by_style = rng.normal(0, _STYLE_APPEAL, size=len(STYLES))
+    by_subtopic = _SUBTOPIC_APPEAL * _standardised(rng.standard_normal(len(subtopics())))
+    by_style = _STYLE_APPEAL * _standardised(rng.standard_normal(len(STYLES)))
     everyone = by_subtopic[articles.subtopic] + by_style[articles.style] + _QUALITY * articles.quality
     return Appeal(articles, readers, everyone)
+
+
+def _standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean 0 and variance 1: the few styles there are should matter equally much under every seed."""
+    return np.asarray((values - values.mean()) / values.std())

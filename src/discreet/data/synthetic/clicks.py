@@ -20,7 +20,7 @@ LIFE_DAYS = 3
 """An article is shown for so many days at most."""
 
 _SHOWN_HALF_LIFE_DAYS = 0.5
-_GLANCE = 20
+_GLANCE, _GLANCE_NOISE = 20, 0.65
 _SLATE_LEAST, _SLATE_MEAN, _SLATE_MOST = 2, 36.0, 300
 _EXTRA_CLICKS_MEAN, _EXTRA_CLICKS_SHAPE = 0.6, 0.4
 _DRAWS_PER_PLACE = 3
@@ -93,11 +93,15 @@ class Site:
         return bool(self._last - self._first > _SLATE_LEAST)
 
     def glance(self, taste: NDArray[np.float32], visits: Visits, now: slice) -> tuple[NDArray[np.int32], ...]:
-        """One click each on the best of a few articles: the clicks' readers and articles, repetitions left out."""
+        """One click each on the best of a few articles: the clicks' readers and articles, repetitions left out.
+
+        Without a slate in front of them readers choose at leisure: chance weighs less than in an impression.
+        """
         reader, time = visits.reader[now], visits.time[now]
         article = self._draw(len(reader) * _GLANCE)
         readers, times = np.repeat(reader, _GLANCE), np.repeat(time, _GLANCE)
-        score = self._appeal.utility(taste, readers, article, times) + self._rng.gumbel(size=len(article))
+        chance = _GLANCE_NOISE * self._rng.gumbel(size=len(article))
+        score = self._appeal.utility(taste, readers, article, times) + chance
         score[self._read[article % self._places, readers]] = -np.inf
         score = score.reshape(-1, _GLANCE)
         best = score.argmax(axis=1)

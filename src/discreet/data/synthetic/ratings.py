@@ -102,7 +102,7 @@ def _activity(rng: np.random.Generator, users: int, items: int, ratings: int) ->
     for _ in range(20):
         counts = np.clip(scale * raw, fewest, most)
         scale *= ratings / counts.sum()
-    return np.clip(np.round(scale * raw), fewest, most).astype(np.int64)
+    return np.asarray(np.clip(np.round(scale * raw), fewest, most), dtype=np.int64)
 
 
 def _pairs(
@@ -126,7 +126,7 @@ def _film_features(
 ) -> NDArray[np.float64]:
     """Features of unit variance: the sum of the genres' and the year's directions, and something of the film's own."""
     public = np.column_stack((genres, (LAST_YEAR - years) / 15.0))
-    seen = public @ rng.standard_normal((public.shape[1], _RANK))
+    seen = public.astype(np.float64) @ rng.standard_normal((public.shape[1], _RANK))
     seen = (seen - seen.mean(axis=0)) / np.maximum(seen.std(axis=0), 1e-12)
     own = rng.standard_normal(seen.shape)
     return np.asarray(np.sqrt(_PUBLIC_SHARE) * seen + np.sqrt(1 - _PUBLIC_SHARE) * own)

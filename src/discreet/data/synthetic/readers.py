@@ -11,10 +11,11 @@ from discreet.data.synthetic.articles import category_of_subtopic
 from discreet.data.synthetic.titles import STYLES
 from discreet.data.synthetic.vocabulary import subtopics
 
+_CIRCLES = 6
 _LASTING, _PASSING = 5, 2
-_SAME_CATEGORY = 0.35
-_INTEREST, _CATEGORY_INTEREST, _PASSING_INTEREST = 1.9, 0.35, 1.6
-_WHIM, _STYLE_TASTE = 0.2, 0.5
+_WITHIN_CIRCLE = 0.7
+_INTEREST, _CIRCLE_INTEREST, _CATEGORY_INTEREST, _PASSING_INTEREST, _WHIM = 2.2, 1.5, 0.5, 1.2, 0.1
+_CIRCLE_STYLE_TASTE, _OWN_STYLE_TASTE = 0.7, 0.5
 _PASSING_DAYS = (4, 12)
 
 _HISTORY_MEDIAN, _HISTORY_SPREAD, _HISTORY_MOST, _HISTORY_NONE = 15.0, 1.1, 400, 0.02
@@ -26,11 +27,14 @@ _ACTIVITY_LINK = 0.35
 class ReaderTruth:
     """What the generator knows of each reader.
 
-    `lasting[r, s]` is reader r's taste for sub-topic s that stays, a few strong interests among mild whims. Passing
-    interests, `passing[r, j]`, last from day `passing_first` to `passing_last`: so tastes drift. `style[r]` is the
-    taste for ways of writing, `favourite[r, s]` the entity of a sub-topic that the reader follows.
+    Readers come in circles, each with its sub-topics from all categories and its leaning to some styles: who reads the
+    one likes the other, however different the words. `lasting[r, s]` is reader r's taste for sub-topic s that stays,
+    a few strong interests, mostly of the circle, among milder ones. Passing interests, `passing[r, j]`, last from day
+    `passing_first` to `passing_last`: so tastes drift. `style[r]` is the taste for ways of writing, `favourite[r, s]`
+    the entity of a sub-topic that the reader follows.
     """
 
+    circle: NDArray[np.int64]
     lasting: NDArray[np.float32]
     passing: NDArray[np.int64]
     passing_first: NDArray[np.int64]
@@ -54,43 +58,50 @@ class ReaderTruth:
 def draw_readers(rng: np.random.Generator, count: int, days: int) -> ReaderTruth:
     """Draw `count` readers whose passing interests come and go within `days` days."""
     topics = subtopics()
-    shares = np.array([topic.share for topic in topics])
+    circle = rng.integers(_CIRCLES, size=count)
+    leanings = rng.normal(0, _CIRCLE_STYLE_TASTE, size=(_CIRCLES, len(STYLES)))
+    leanings -= leanings.mean(axis=0)
     first = rng.integers(-_PASSING_DAYS[1], days, size=(count, _PASSING))
     history, impressions = _activity(rng, count)
     return ReaderTruth(
-        lasting=_lasting_tastes(rng, count, shares),
-        passing=rng.choice(len(topics), size=(count, _PASSING), p=shares),
+        circle=circle,
+        lasting=_lasting_tastes(rng, circle),
+        passing=rng.integers(len(topics), size=(count, _PASSING)),
         passing_first=first,
         passing_last=first + rng.integers(_PASSING_DAYS[0], _PASSING_DAYS[1] + 1, size=first.shape),
-        style=rng.normal(0, _STYLE_TASTE, size=(count, len(STYLES))).astype(np.float32),
+        style=(leanings[circle] + rng.normal(0, _OWN_STYLE_TASTE, size=(count, len(STYLES)))).astype(np.float32),
         favourite=rng.integers(len(topics[0].who), size=(count, len(topics))).astype(np.int8),
         history_clicks=history,
         impressions=impressions,
     )
 
 
-def _lasting_tastes(rng: np.random.Generator, count: int, shares: NDArray[np.float64]) -> NDArray[np.float32]:
-    """One to `_LASTING` interests each, some of them in the category of the first, over a ground of whims."""
-    category = category_of_subtopic()
-    chosen = rng.choice(len(shares), size=(count, _LASTING), p=shares)
-    for slot in range(1, _LASTING):
-        near = rng.random(count) < _SAME_CATEGORY
-        first_of_category = np.searchsorted(category, category[chosen[:, 0]])
-        size = np.bincount(category)[category[chosen[:, 0]]]
-        chosen[:, slot] = np.where(near, first_of_category + rng.integers(size), chosen[:, slot])
+def _lasting_tastes(rng: np.random.Generator, circle: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Two to `_LASTING` interests each, which also warm to their category, over the circle's tastes and mere whims.
+
+    The sub-topics are dealt out to the circles, so that none is in fashion with everybody: that is `appeal`'s part.
+    """
+    count, category = len(circle), category_of_subtopic()
+    home = np.arange(len(category)) % _CIRCLES
+    rng.shuffle(home)
+    sizes, by_home = np.bincount(home), np.argsort(home, kind="stable")
+    within = by_home[
+        (np.cumsum(sizes) - sizes)[circle][:, None] + rng.integers(sizes[circle], size=(_LASTING, count)).T
+    ]
+    anywhere = rng.integers(len(category), size=(count, _LASTING))
+    chosen = np.where(rng.random((count, _LASTING)) < _WITHIN_CIRCLE, within, anywhere)
     strength = _INTEREST * rng.gamma(4.0, 0.25, size=chosen.shape)
     strength *= np.arange(_LASTING) < rng.integers(2, _LASTING + 1, size=count)[:, None]
 
-    taste = rng.normal(0, _WHIM, size=(count, len(shares))).astype(np.float32)
-    by_category = np.zeros((count, category[-1] + 1), dtype=np.float32)
     reader = np.arange(count)
-    for slot in range(_LASTING):
-        topic, weight = chosen[:, slot], strength[:, slot]
-        taste[reader, topic] = np.maximum(taste[reader, topic], weight)
-        by_category[reader, category[topic]] = np.maximum(
-            by_category[reader, category[topic]], _CATEGORY_INTEREST * (weight > 0)
-        )
-    return taste + by_category[:, category]
+    own = np.zeros((count, len(category)), dtype=np.float32)
+    warm = np.zeros((count, category[-1] + 1), dtype=np.float32)
+    for topic, weight in zip(chosen.T, strength.T, strict=True):
+        own[reader, topic] = np.maximum(own[reader, topic], weight)
+        warm[reader, category[topic]] = np.maximum(warm[reader, category[topic]], _CATEGORY_INTEREST * (weight > 0))
+    shared = np.where(home == circle[:, None], np.float32(_CIRCLE_INTEREST), np.float32(0))
+    whims = rng.normal(0, _WHIM, size=own.shape).astype(np.float32)
+    return np.asarray(np.maximum(own, shared) + warm[:, category] + whims)
 
 
 def _activity(rng: np.random.Generator, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

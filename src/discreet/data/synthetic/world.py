@@ -17,7 +17,7 @@ from discreet.data.synthetic.readers import ReaderTruth, draw_readers
 from discreet.data.synthetic.rhythm import DAY
 
 TRAIN_START = int(datetime(2019, 11, 9, tzinfo=UTC).timestamp())
-_FEWEST_ARTICLES_A_DAY, _MOST_ARTICLES_A_DAY = 150, 1500
+_FEWEST_ARTICLES_A_DAY, _MOST_ARTICLES_A_DAY = 300, 1500
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,14 @@ def news_world(
     readers: int = 5000,
     *,
     train_days: int = 4,
-    history_days: int = 28,
+    history_days: int = 14,
     articles_per_day: int | None = None,
     seed: int = 0,
 ) -> NewsData:
     """Generate a news data set: `train_days` days from 9 November 2019, and the day after them as `dev`.
 
     Histories in `train` are the clicks of the `history_days` days before; those in `dev` also have the reader's clicks
-    in `train`. The same arguments always give the same data. By default the site publishes 150 articles a day, or 3 for
+    in `train`. The same arguments always give the same data. By default the site publishes 300 articles a day, or 3 for
     every 100 readers where that is more (up to 1,500).
     """
     return news_world_with_truth(
@@ -53,7 +53,7 @@ def news_world_with_truth(
     readers: int = 5000,
     *,
     train_days: int = 4,
-    history_days: int = 28,
+    history_days: int = 14,
     articles_per_day: int | None = None,
     seed: int = 0,
 ) -> NewsWorld:
