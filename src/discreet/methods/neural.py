@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -122,7 +122,8 @@ class NeuralMethod(ABC):
         start = {**setup.network.parameters(), **self.own_parameters(setup.network.model.size, seed)}
         file = CheckpointFile(checkpoint, self._identity(task, seed)) if checkpoint else None
         steps = self.steps(len(setup.clients))
-        watch = Watch(task, setup, steps)
+        on_device = replace(self, epsilon_serving=None).serving(setup.network.model.size, seed)
+        watch = Watch(task, setup, steps, on_device)
         done = train_rounds(self.round(setup), self.optimiser(), start, steps, file=file, watch=watch)
         extras: State = {name: _packed(words) for name, words in setup.names.items()}
         extras["losses"] = np.array(done.losses)

@@ -14,7 +14,7 @@ from discreet.evaluation.metrics import ranking_metrics
 from discreet.federated.checkpoint import Checkpoint
 from discreet.federated.rounds import RoundResult
 from discreet.methods.base import Task
-from discreet.methods.ranking import OnDevice, score_impressions
+from discreet.methods.ranking import Serving, score_impressions
 from discreet.progress import status
 
 if TYPE_CHECKING:
@@ -27,11 +27,12 @@ _TIMES = 10
 class Watch:
     """Called after every round; `points` collects (round, AUC)."""
 
-    def __init__(self, task: Task, setup: Setup, steps: int) -> None:
+    def __init__(self, task: Task, setup: Setup, steps: int, serving: Serving) -> None:
         later = task.data.splits.get("dev", task.data.splits["train"])
         some = np.random.default_rng(0).permutation(len(later))[:_IMPRESSIONS]
         self._sample = later.select(np.sort(some))
         self._setup = setup
+        self._serving = serving
         self._every = max(1, steps // _TIMES)
         self.points: list[tuple[int, float]] = []
 
@@ -44,7 +45,7 @@ class Watch:
 
     def _measure(self, state: Checkpoint) -> None:
         setup = self._setup
-        scores = score_impressions(setup.network, setup.table, state.parameters, self._sample, OnDevice())
+        scores = score_impressions(setup.network, setup.table, state.parameters, self._sample, self._serving)
         try:
             self.points.append((state.round, float(ranking_metrics(scores, self._sample)["auc"].mean())))
         except DiscreetError:
