@@ -2,13 +2,19 @@
 
 import numpy as np
 import pytest
+from tests_support import make_articles, make_impressions, make_news
 
 from discreet.evaluation.metrics import ranking_metrics
 from discreet.methods.base import Task
 from discreet.methods.baselines import Combined, Content, Popularity, Random, Recency
-from tests_support import make_articles, make_impressions, make_news
 
-TITLES = ["football match tonight", "football league results", "garden flowers bloom", "garden soil tips", "stock market falls"]
+TITLES = [
+    "football match tonight",
+    "football league results",
+    "garden flowers bloom",
+    "garden soil tips",
+    "stock market falls",
+]
 
 
 def test_content_prefers_what_resembles_the_history_and_is_neutral_without_one():

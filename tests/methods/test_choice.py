@@ -3,9 +3,9 @@
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import logsumexp
+from tests_support import make_impressions
 
 from discreet.methods.choice import fit_choice_weights
-from tests_support import make_impressions
 
 
 def direct_loss(weights, features, impressions):

@@ -77,9 +77,10 @@ def test_a_resumed_training_ends_as_one_that_was_never_interrupted(task, name, t
 
         return until_three
 
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(type(method), "round", interrupted)
+    monkeypatch.setattr(type(method), "round", interrupted)
+    with pytest.raises(KeyboardInterrupt):
         method.train(task, 1, checkpoint)
+    monkeypatch.undo()
     resumed = method.train(task, 1, checkpoint)
     for key in whole.keys() - {"watched"}:
         assert np.array_equal(whole[key], resumed[key]), key

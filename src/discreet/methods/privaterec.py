@@ -1,6 +1,7 @@
 """PrivateRec: a reader's vector as a noised mixture of a few public basis vectors, in training and in serving.
 
-Liu et al.: PrivateRec: Differentially Private Training and Serving for Federated News Recommendation. Algorithms 1 to 3.
+Liu et al.: PrivateRec: Differentially Private Model Training and Online Serving for Federated News Recommendation.
+Algorithms 1 to 3.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ class PrivateRec(NeuralMethod):
         )
 
     def serving(self, size: int, seed: int) -> Serving:
-        """The noised attention of Algorithm 1; on the device the same mixture of the basis, unpadded and without noise."""
+        """The noised attention of Algorithm 1; on the device the same mixture of the basis, without noise."""
         length = model_settings(self.model, self.preset).history_length
         epsilon, padding = (math.inf, 0.0) if self.epsilon_serving is None else (self.epsilon_serving, self.padding)
         return NoisedAttention(epsilon, self.basis, self.theta, padding, length, seed, self.calibration)
