@@ -171,3 +171,67 @@ def assert_one_line(told):
     lines = [line for line in told.splitlines() if line.strip()]
     assert len(lines) == 1, told
     assert lines[0].startswith("discreet: ")
+
+
+def test_an_interrupted_training_is_resumed(world, tmp_path, capsys, monkeypatch):
+    from discreet.methods.privaterec import PrivateRec
+
+    def arguments(name):
+        settings = ["--rounds", "4", "--set", "fraction=0.05", "--text", "hashed", "--seed", "3"]
+        return ["train", str(world), "--method", "privaterec", "--out", str(tmp_path / name), *settings]
+
+    assert run(arguments("whole")) == 0
+    rounds = PrivateRec.round
+
+    def interrupted(self, setup):
+        work = rounds(self, setup)
+        return lambda parameters, number: (
+            pytest.fail("too far") if number > 3 else _stop(number) or work(parameters, number)
+        )
+
+    def _stop(number):
+        if number == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(PrivateRec, "round", interrupted)
+    assert run(arguments("broken")) == 130
+    monkeypatch.undo()
+    assert not (tmp_path / "broken").exists()
+    capsys.readouterr()
+    assert run(arguments("broken")) == 2
+    assert "--resume" in capsys.readouterr().err
+    assert run([*arguments("broken"), "--resume"]) == 0
+    assert not (tmp_path / "broken.checkpoint").exists()
+    whole, resumed = ((tmp_path / name / "rounds.csv").read_text().splitlines()[:5] for name in ("whole", "broken"))
+    assert [line.rsplit(",", 1)[0] for line in whole] == [line.rsplit(",", 1)[0] for line in resumed]
+    assert {path.name for path in (tmp_path / "whole").iterdir()} == {
+        "run.json",
+        "state.safetensors",
+        "rounds.csv",
+        "curve.svg",
+    }
+
+
+def test_private_serving_stands_beside_ranking_on_the_device(world, tmp_path, capsys):
+    trained = tmp_path / "run"
+    settings = ["--rounds", "3", "--epsilon", "inf", "--set", "fraction=0.05", "--text", "hashed"]
+    assert run(["train", str(world), "--method", "privaterec", "--out", str(trained), *settings]) == 0
+    capsys.readouterr()
+    assert run(["evaluate", str(trained), str(world), "--epsilon-serving", "1,inf", "--json"]) == 0
+    local, noised, clear = json.loads(capsys.readouterr().out)["methods"]
+    assert local["method"] == "privaterec"
+    assert local["epsilon"] == "inf"
+    assert local["guarantee"]["epsilon"] == "inf"
+    assert noised["guarantee"]["claimed_epsilon"] == pytest.approx(1)
+    assert noised["guarantee"]["epsilon"] == pytest.approx(2.1, abs=0.01)
+    assert clear["guarantee"]["epsilon"] == "inf"
+    assert run(["evaluate", str(trained), str(world), "--epsilon-serving", "1"]) == 0
+    assert "claimed ε = 1, true ε = 2.1" in capsys.readouterr().out
+
+
+def test_a_baseline_has_no_private_serving(world, tmp_path, capsys):
+    trained = tmp_path / "run"
+    assert run(["train", str(world), "--method", "random", "--out", str(trained)]) == 0
+    capsys.readouterr()
+    assert run(["evaluate", str(trained), str(world), "--epsilon-serving", "1"]) == 2
+    assert_one_line(capsys.readouterr().err)

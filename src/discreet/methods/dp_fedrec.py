@@ -76,6 +76,8 @@ class DPFedRec(NeuralMethod):
 
     def guarantee(self, state: State) -> Guarantee:
         """Over all rounds, in each of which a reader may be chosen. The clip bounds all that a reader sends."""
+        if math.isinf(self.epsilon):
+            return Guarantee.unprotected("clipped gradients without noise", Scope.LIFETIME)
         paper = self.calibration is Calibration.PAPER
         a_round = self.epsilon * (math.sqrt(parameter_count(state)) if paper else 1)
         return Guarantee(

@@ -76,6 +76,8 @@ class FedNewsRec(NeuralMethod):
 
     def guarantee(self, state: State) -> Guarantee:
         """Over all rounds, in each of which a reader may be chosen."""
+        if math.isinf(self.epsilon):
+            return Guarantee.unprotected("clipped gradients without noise", Scope.LIFETIME)
         paper = self.calibration is Calibration.PAPER
         a_round = self.epsilon * (parameter_count(state) if paper else 1)
         return Guarantee(

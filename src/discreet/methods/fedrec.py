@@ -20,7 +20,7 @@ from discreet.methods.base import State
 from discreet.methods.neural import NeuralMethod, Setup, averaged, mean_loss
 from discreet.methods.ranking import OnDevice, Serving
 from discreet.methods.serving import NoisedVector
-from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
+from discreet.privacy.guarantee import Guarantee, Scope
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,16 +52,7 @@ class FedRec(NeuralMethod):
 
     def guarantee(self, state: State) -> Guarantee:
         """None that is finite: a gradient tells its samples."""
-        return Guarantee(
-            epsilon=math.inf,
-            delta=0.0,
-            unit=Unit.CLICK,
-            adjacency=Adjacency.SUBSTITUTE,
-            adversary=Adversary.SERVER,
-            scope=Scope.LIFETIME,
-            status=Status.PROVED,
-            mechanism="gradients without noise",
-        )
+        return Guarantee.unprotected("gradients without noise", Scope.LIFETIME)
 
     def serving(self, size: int, seed: int) -> Serving:
         """On the device, or the noised vector of DP-FedRec."""

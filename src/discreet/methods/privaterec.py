@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -28,7 +28,7 @@ from discreet.methods.neural import NeuralMethod, Setup, averaged, mean_loss
 from discreet.methods.ranking import Serving
 from discreet.methods.serving import NoisedAttention, attention, attention_noise_scale, checked_calibration
 from discreet.models.registry import model_settings
-from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
+from discreet.privacy.guarantee import Guarantee, Scope, Status
 from discreet.privacy.mechanisms.base import Calibration
 
 
@@ -109,18 +109,10 @@ class PrivateRec(NeuralMethod):
 
     def guarantee(self, state: State) -> Guarantee:
         """The claim of a round, and what holds: nothing."""
-        finite = math.isfinite(self.epsilon)
-        return Guarantee(
-            epsilon=math.inf,
-            delta=0.0,
-            unit=Unit.CLICK,
-            adjacency=Adjacency.SUBSTITUTE,
-            adversary=Adversary.SERVER,
-            scope=Scope.LIFETIME,
-            status=Status.CLAIMED if finite else Status.PROVED,
-            claimed_epsilon=self.epsilon if finite else None,
-            mechanism="gradients through noised attention, permuted labels",
-        )
+        told = Guarantee.unprotected("gradients through noised attention, permuted labels", Scope.LIFETIME)
+        if math.isinf(self.epsilon):
+            return told
+        return replace(told, status=Status.CLAIMED, claimed_epsilon=self.epsilon)
 
     def serving(self, size: int, seed: int) -> Serving:
         """The noised attention of Algorithm 1; on the device the same mixture of the basis, without noise."""

@@ -53,6 +53,8 @@ class NoisedVector:
 
     def guarantee(self) -> Guarantee:
         """Of one release. The bound is a diameter, so it protects the whole history, not only one click."""
+        if math.isinf(self.epsilon):
+            return Guarantee.unprotected("reader vector without noise", Scope.RELEASE)
         paper = self.calibration is Calibration.PAPER
         return Guarantee(
             epsilon=self.epsilon * (math.sqrt(self.size) if paper else 1.0),
@@ -95,6 +97,8 @@ class NoisedAttention:
 
     def guarantee(self) -> Guarantee:
         """Of one release."""
+        if math.isinf(self.epsilon):
+            return Guarantee.unprotected("attention without noise", Scope.RELEASE)
         return private_attention(
             epsilon=self.epsilon,
             dimension=self.basis,

@@ -78,6 +78,20 @@ class Guarantee:
         if (self.status is Status.CLAIMED) != (self.claimed_epsilon is not None):
             raise ValueError("a claimed guarantee, and only that, carries claimed_epsilon")
 
+    @classmethod
+    def unprotected(cls, mechanism: str, scope: Scope) -> Guarantee:
+        """What is told without noise: nothing bounds what the server learns of a click."""
+        return cls(
+            epsilon=math.inf,
+            delta=0.0,
+            unit=Unit.CLICK,
+            adjacency=Adjacency.SUBSTITUTE,
+            adversary=Adversary.SERVER,
+            scope=scope,
+            status=Status.PROVED,
+            mechanism=mechanism,
+        )
+
     def __str__(self) -> str:
         cost = f"ε = {_number(self.epsilon)}" + (f", δ = {self.delta:.3g}" if self.delta else "")
         if self.claimed_epsilon is not None:
