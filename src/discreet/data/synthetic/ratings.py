@@ -29,16 +29,20 @@ _PUBLIC_SHARE = 0.7
 _ZIPF_EXPONENT, _ZIPF_OFFSET = 1.1, 60.0
 _ACTIVITY_SPREAD, _FEWEST, _LARGEST_SHARE = 1.0, 20, 0.5
 _ROUNDS = 6
+_RATINGS_PER_USER = 165
 
 
 def ratings_world(
-    users: int = 6000, items: int = 4000, ratings: int = 1_000_000, *, half_stars: bool = False, seed: int = 0
+    users: int = 6000, items: int = 4000, ratings: int | None = None, *, half_stars: bool = False, seed: int = 0
 ) -> Ratings:
     """Generate about `ratings` ratings from 1 to 5 stars, no user rating a film twice.
 
+    By default 165 ratings for each user, as in MovieLens 1M, or a tenth of all pairs where that is less.
     Every user has at least 20 ratings where there are films enough, and at most half of all films. The same arguments
     always give the same data.
     """
+    if ratings is None:
+        ratings = max(1, min(_RATINGS_PER_USER * users, users * items // 10))
     for name, value in (("users", users), ("items", items), ("ratings", ratings)):
         if value < 1:
             raise ValueError(f"{name} must be at least 1, not {value}")
@@ -116,7 +120,8 @@ def _pairs(
         missing = counts - np.bincount(pairs // items, minlength=len(counts))
         user = np.repeat(np.arange(len(counts)), missing)
         film = np.minimum(np.searchsorted(edges, rng.random(len(user)), side="right"), items - 1)
-        pairs = np.unique(np.concatenate((pairs, user * items + film)))
+        pairs = np.sort(np.concatenate((pairs, user * items + film)))
+        pairs = pairs[np.diff(pairs, prepend=-1) > 0]
     user, film = np.divmod(pairs, items)
     return user.astype(np.int32), film.astype(np.int32)
 

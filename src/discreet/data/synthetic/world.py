@@ -17,7 +17,7 @@ from discreet.data.synthetic.readers import ReaderTruth, draw_readers
 from discreet.data.synthetic.rhythm import DAY
 
 TRAIN_START = int(datetime(2019, 11, 9, tzinfo=UTC).timestamp())
-_FEWEST_ARTICLES_A_DAY, _MOST_ARTICLES_A_DAY = 300, 1500
+_FEWEST_ARTICLES_A_DAY, _ARTICLES_A_DAY_BY_ROOT = 40, 4.25
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ def news_world(
     """Generate a news data set: `train_days` days from 9 November 2019, and the day after them as `dev`.
 
     Histories in `train` are the clicks of the `history_days` days before; those in `dev` also have the reader's clicks
-    in `train`. The same arguments always give the same data. By default the site publishes 300 articles a day, or 3 for
-    every 100 readers where that is more (up to 1,500).
+    in `train`. The same arguments always give the same data. By default the site publishes 4.25·√readers articles a
+    day: 300 for 5,000 readers.
     """
     return news_world_with_truth(
         readers, train_days=train_days, history_days=history_days, articles_per_day=articles_per_day, seed=seed
@@ -59,7 +59,7 @@ def news_world_with_truth(
 ) -> NewsWorld:
     """As `news_world`, together with the tastes and utilities behind the clicks: what an oracle would know."""
     if articles_per_day is None:
-        articles_per_day = int(np.clip(3 * readers // 100, _FEWEST_ARTICLES_A_DAY, _MOST_ARTICLES_A_DAY))
+        articles_per_day = max(_FEWEST_ARTICLES_A_DAY, round(_ARTICLES_A_DAY_BY_ROOT * max(readers, 0) ** 0.5))
     for name, value, least in (
         ("readers", readers, 1),
         ("train_days", train_days, 1),
