@@ -21,6 +21,7 @@ from discreet.cli.options import (
     parse_epsilons,
     parse_settings,
     print_json,
+    say,
 )
 from discreet.files import replacing_file
 
@@ -82,7 +83,7 @@ def compare(
         print_json(comparison.to_json())
     else:
         console.print(rich_table(comparison))
-        console.print(f"Report: {out / 'report.html'}", highlight=False)
+        say(f"Report: {out / 'report.html'}")
 
 
 def save_comparison(comparison: Comparison, folder: Path) -> None:

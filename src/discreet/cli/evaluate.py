@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import AsJson, NewsPath, Seed, Split, console, parse_epsilons, print_json
+from discreet.cli.options import AsJson, NewsPath, Seed, Split, console, parse_epsilons, print_json, say
 from discreet.errors import DiscreetError
 
 
@@ -59,4 +59,4 @@ def evaluate(
         return
     console.print(rich_table(comparison))
     for result in results:
-        console.print(f"{result.label}: {result.guarantee or 'no guarantee'}", highlight=False)
+        say(f"{result.label}: {result.guarantee or 'no guarantee'}")

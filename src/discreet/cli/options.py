@@ -39,6 +39,11 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is al
 console = Console()
 
 
+def say(line: str) -> None:
+    """Print a line as it is: no colours, no wrapping, no markup."""
+    console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
 def print_json(value: Any) -> None:
     """Print `value` as JSON on standard output, untouched by colours or line wrapping."""
     print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))

@@ -14,10 +14,10 @@ from discreet.cli.options import (
     Seed,
     Settings,
     Text,
-    console,
     parse_epsilons,
     parse_settings,
     print_json,
+    say,
 )
 from discreet.errors import DiscreetError
 
@@ -68,8 +68,8 @@ def train(
     if as_json:
         print_json({"run": str(out), "method": method, "guarantee": guarantee.to_json() if guarantee else None})
     else:
-        console.print(f"Run: {out}", highlight=False)
-        console.print(f"Guarantee of training: {guarantee or 'none, clicks are collected'}", highlight=False)
+        say(f"Run: {out}")
+        say(f"Guarantee of training: {guarantee or 'none, clicks are collected'}")
 
 
 def _refuse_surprises(out: Path, checkpoint: Path, resume: bool, overwrite: bool) -> None:
