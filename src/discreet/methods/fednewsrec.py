@@ -5,28 +5,21 @@ Qi, Wu, Wu, Huang, Xie: Privacy-Preserving News Recommendation Model Learning. F
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.federated.draws import round_generator
-from discreet.federated.noise import summed_laplace_like
-from discreet.federated.objective import Parameters
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.federated.optimisers import SGD, Optimiser
-from discreet.federated.participation import choose_clients, round_size
-from discreet.federated.reduction import clip_coordinates, sum_clients
-from discreet.federated.rounds import Round, RoundResult
-from discreet.federated.simulator import client_gradients
-from discreet.methods.base import State
-from discreet.methods.neural import NeuralMethod, Setup, averaged, mean_loss, parameter_count
-from discreet.methods.ranking import OnDevice, Serving
-from discreet.methods.serving import NoisedVector, checked_calibration
-from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
-from discreet.privacy.mechanisms.base import Calibration
+from discreet.federated.reduction import Clip, clip_coordinates
+from discreet.federated.samples import Samples
+from discreet.methods.noised_gradients import NoisedGradients
+from discreet.privacy.guarantee import Unit
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedNewsRec(NeuralMethod):
+class FedNewsRec(NoisedGradients):
     """M(g) = clip(g, δ) + Laplace(λ) on each coordinate, weighted by |B_u|, then SGD (Eq. 4 to 7).
 
     `epsilon` is the paper's 2δ/λ, which holds for one coordinate in one round. A gradient has d coordinates, and all of
@@ -35,65 +28,23 @@ class FedNewsRec(NeuralMethod):
     """
 
     name: ClassVar[str] = "fednewsrec"
+    unit: ClassVar[Unit] = Unit.CLICK
 
     epsilon: float = 2 / 3
-    clip: float = 0.005
     rate: float = 0.5
-    calibration: Calibration = Calibration.PAPER
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "calibration", checked_calibration(self.calibration))
 
     def optimiser(self) -> Optimiser:
         """Θ ← Θ − η·ḡ (Eq. 7)."""
         return SGD(self.rate)
 
-    def round(self, setup: Setup) -> Round:
-        """ḡ = Σ |B_u|·M(g_u) / Σ |B_u| over the chosen readers (Eq. 6)."""
-        count = round_size(len(setup.clients), self.fraction)
+    def clipping(self) -> Clip:
+        """Each coordinate to [−δ, δ] (Eq. 4)."""
+        return clip_coordinates(self.clip)
 
-        def work(parameters: Parameters, number: int) -> RoundResult:
-            chosen = choose_clients(len(setup.clients), count, setup.seed, number)
-            samples = setup.clients.draw(chosen, setup.seed, number, self.negatives)
-            weights = samples.counts.astype(float)
-            gradients = client_gradients(setup.network, setup.table, parameters, samples)
-            total = sum_clients(gradients, weights, clip_coordinates(self.clip))
-            scale = self.noise_scale(sum(value.numel() for value in parameters.values()))
-            if scale:
-                generator = round_generator(setup.seed, number, "laplace")
-                for name, noise in summed_laplace_like(parameters, scale, weights, generator).items():
-                    total.gradient[name].add_(noise)
-            return RoundResult(averaged(total.gradient, weights.sum()), mean_loss(total.losses, len(samples)))
+    def weights(self, samples: Samples) -> NDArray[np.float64]:
+        """|B_u| (Eq. 6)."""
+        return samples.counts.astype(np.float64)
 
-        return work
-
-    def noise_scale(self, coordinates: int) -> float:
-        """λ = 2δ/ε as published, 2δd/ε if exact."""
-        if math.isinf(self.epsilon):
-            return 0.0
-        return 2 * self.clip / self.epsilon * (coordinates if self.calibration is Calibration.EXACT else 1)
-
-    def guarantee(self, state: State) -> Guarantee:
-        """Over all rounds, in each of which a reader may be chosen."""
-        if math.isinf(self.epsilon):
-            return Guarantee.unprotected("clipped gradients without noise", Scope.LIFETIME)
-        paper = self.calibration is Calibration.PAPER
-        a_round = self.epsilon * (parameter_count(state) if paper else 1)
-        return Guarantee(
-            epsilon=a_round * self.rounds,
-            delta=0.0,
-            unit=Unit.CLICK,
-            adjacency=Adjacency.SUBSTITUTE,
-            adversary=Adversary.SERVER,
-            scope=Scope.LIFETIME,
-            status=Status.CLAIMED if paper else Status.PROVED,
-            claimed_epsilon=self.epsilon if paper else None,
-            mechanism="clipped gradients with Laplace noise",
-        )
-
-    def serving(self, size: int, seed: int) -> Serving:
-        """On the device (the paper has no serving), or the noised vector of PrivateRec's comparison."""
-        if self.epsilon_serving is None:
-            return OnDevice()
-        return NoisedVector(self.epsilon_serving, size, seed, self.calibration)
+    def diameter(self, coordinates: int) -> float:
+        """2δ on each of d coordinates."""
+        return 2 * self.clip * coordinates

@@ -1,0 +1,109 @@
+"""What FedNewsRec and DP-FedRec share: each reader clips its gradient and adds Laplace noise to all of it."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.federated.draws import round_generator
+from discreet.federated.noise import summed_laplace_like
+from discreet.federated.objective import Parameters
+from discreet.federated.participation import choose_clients, round_size
+from discreet.federated.reduction import Clip, sum_clients
+from discreet.federated.rounds import Round, RoundResult
+from discreet.federated.samples import Samples
+from discreet.federated.simulator import client_gradients
+from discreet.methods.base import State
+from discreet.methods.neural import NeuralMethod, Setup, averaged, mean_loss, parameter_count
+from discreet.methods.ranking import OnDevice, Serving
+from discreet.methods.serving import NoisedVector, checked_calibration
+from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
+from discreet.privacy.mechanisms.base import Calibration
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisedGradients(NeuralMethod):
+    """M(g) = clip(g) + Laplace(λ) on each of the d coordinates, averaged over the readers of a round.
+
+    Laplace noise of scale λ on vectors that lie within an L1 diameter D of each other costs ε = D/λ. Both papers put
+    the diameter of one coordinate, or that of the L2 norm, in the place of D; `calibration` chooses theirs or the true.
+    """
+
+    unit: ClassVar[Unit]
+
+    epsilon: float
+    clip: float = 0.005
+    calibration: Calibration = Calibration.PAPER
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "calibration", checked_calibration(self.calibration))
+
+    @abstractmethod
+    def clipping(self) -> Clip:
+        """How a client bounds its gradient."""
+
+    @abstractmethod
+    def weights(self, samples: Samples) -> NDArray[np.float64]:
+        """How much each client counts in the average."""
+
+    @abstractmethod
+    def diameter(self, coordinates: int) -> float:
+        """The L1 diameter of clipped gradients."""
+
+    def published_diameter(self) -> float:
+        """What the paper takes for it: 2·clip."""
+        return 2 * self.clip
+
+    def noise_scale(self, coordinates: int) -> float:
+        """λ, the diameter over ε; 0 for ε = ∞."""
+        paper = self.calibration is Calibration.PAPER
+        return (self.published_diameter() if paper else self.diameter(coordinates)) / self.epsilon
+
+    def round(self, setup: Setup) -> Round:
+        """Clip and noise the gradients of the chosen readers, then average them."""
+        count = round_size(len(setup.clients), self.fraction)
+
+        def work(parameters: Parameters, number: int) -> RoundResult:
+            chosen = choose_clients(len(setup.clients), count, setup.seed, number)
+            samples = setup.clients.draw(chosen, setup.seed, number, self.negatives)
+            weights = self.weights(samples)
+            gradients = client_gradients(setup.network, setup.table, parameters, samples)
+            total = sum_clients(gradients, weights, self.clipping())
+            scale = self.noise_scale(sum(value.numel() for value in parameters.values()))
+            if scale:
+                generator = round_generator(setup.seed, number, "laplace")
+                for name, noise in summed_laplace_like(parameters, scale, weights, generator).items():
+                    total.gradient[name].add_(noise)
+            return RoundResult(averaged(total.gradient, weights.sum()), mean_loss(total.losses, len(samples)))
+
+        return work
+
+    def guarantee(self, state: State) -> Guarantee:
+        """Over all rounds, in each of which a reader may be chosen."""
+        if math.isinf(self.epsilon):
+            return Guarantee.unprotected("clipped gradients without noise", Scope.LIFETIME)
+        coordinates = parameter_count(state)
+        paper = self.calibration is Calibration.PAPER
+        return Guarantee(
+            epsilon=self.diameter(coordinates) / self.noise_scale(coordinates) * self.rounds,
+            delta=0.0,
+            unit=self.unit,
+            adjacency=Adjacency.SUBSTITUTE,
+            adversary=Adversary.SERVER,
+            scope=Scope.LIFETIME,
+            status=Status.CLAIMED if paper else Status.PROVED,
+            claimed_epsilon=self.epsilon if paper else None,
+            mechanism="clipped gradients with Laplace noise",
+        )
+
+    def serving(self, size: int, seed: int) -> Serving:
+        """On the device, or the noised vector (VDP) of PrivateRec's comparison."""
+        if self.epsilon_serving is None:
+            return OnDevice()
+        return NoisedVector(self.epsilon_serving, size, seed, self.calibration)
