@@ -1,7 +1,7 @@
 """The words of the generated world: categories, their sub-topics, and the phrases that titles are made of.
 
 Every category is a text file in `vocabulary/`: lines `key: phrase | phrase | …`, first those of the category, then a
-block for each sub-topic. People, teams, companies and towns are invented, so that no headline is about anybody.
+block for each sub-topic. People, teams and companies are invented, so that no headline is about anybody.
 """
 
 from __future__ import annotations
