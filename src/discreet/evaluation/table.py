@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
@@ -82,12 +81,15 @@ def rich_table(comparison: Comparison) -> Table:
     table = Table(
         title=f"{comparison.dataset}, {comparison.split}",
         caption=caption,
-        box=SIMPLE_HEAD,
+        box=None,
         pad_edge=False,
         padding=(0, 1, 0, 0),
+        header_style="bold underline",
     )
     for place, title in enumerate(headings(comparison)):
-        if place < 3:
+        if place == 0:
+            table.add_column(title, min_width=max(len(result.method) for result in comparison.results))
+        elif place < 3:
             table.add_column(title, overflow="fold")
         else:
             table.add_column(title, justify="right", min_width=7)
