@@ -42,7 +42,7 @@ def news_world(
 
     Histories in `train` are the clicks of the `history_days` days before; those in `dev` also have the reader's clicks
     in `train`. The same arguments always give the same data. By default the site publishes 4.25·√readers articles a
-    day: 300 for 5,000 readers.
+    day: about 300 for 5,000 readers.
     """
     return news_world_with_truth(
         readers, train_days=train_days, history_days=history_days, articles_per_day=articles_per_day, seed=seed
