@@ -88,11 +88,11 @@ def rich_table(comparison: Comparison) -> Table:
     )
     for place, title in enumerate(headings(comparison)):
         if place == 0:
-            table.add_column(title, min_width=max(len(result.method) for result in comparison.results))
+            table.add_column(title, width=max(len(title), *(len(result.method) for result in comparison.results)))
         elif place < 3:
-            table.add_column(title, overflow="fold")
+            table.add_column(title, max_width=10, overflow="fold")
         else:
-            table.add_column(title, justify="right", min_width=7)
+            table.add_column(title, justify="right", width=9)
     for row in rows(comparison):
         estimates = [_in_two_lines(cell.text, "bold" if cell.best else "") for cell in row.estimates]
         ending = [] if comparison.reference is None else [_in_two_lines(row.difference)]
