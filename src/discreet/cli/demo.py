@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import Seed, Text, console
+from discreet.cli.options import Seed, Text, console, say
 
 
 def demo(
@@ -41,7 +41,11 @@ def demo(
     shown = sum(len(part) for part in data.splits.values())
     console.print(f"   {len(data.articles):,} articles such as “{example}”, {shown:,} impressions", highlight=False)
     console.print("[bold]2.[/] Comparing rankings on the last day …", highlight=False)
-    comparison = compare(Task(data, text), list(variants(list(BASELINES), {}, [])), "dev", [seed], Store(None))
+    names = [*BASELINES, "fedrec", "privaterec"]
+    settings = {"rounds": 100, "fraction": 0.03, "privaterec.rate": 3e-3}
+    comparison = compare(Task(data, text), list(variants(names, settings, [])), "dev", [seed], Store(None))
     save_comparison(comparison, out / "report")
     console.print(rich_table(comparison))
-    console.print(f"[bold]3.[/] Report: {out / 'report' / 'report.html'}", highlight=False)
+    say("What they cost: fedrec and privaterec train on gradients that readers send. No ε bounds what these tell;")
+    say("PrivateRec's paper claims ε = 10 (docs/explanation/papers.md). content can rank on the device, at ε = 0.")
+    say(f"3. Report: {out / 'report' / 'report.html'}")
