@@ -36,11 +36,6 @@ def task():
     return Task(news_world(120, seed=9), "hashed")
 
 
-def auc(task, method, state, seed=0):
-    dev = task.data.splits["dev"]
-    return float(ranking_metrics(method.score(task, state, dev, seed), dev)["auc"].mean())
-
-
 @pytest.mark.parametrize("model", ["plm_nr", "nrms", "naml", "fednewsrec"])
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_trains_every_model_and_ranks_with_it(task, name, model):
@@ -151,10 +146,12 @@ def test_serving_noise_hurts_and_its_guarantee_is_printed_beside_the_claim(task)
     assert vdp.epsilon == pytest.approx(200)
 
 
-def test_vdp_at_one_is_near_chance(task):
-    method = DPFedRec(rounds=1, fraction=0.1, epsilon_serving=1.0)
-    state = method.train(task, 4)
-    assert abs(auc(task, method, state) - 0.5) < 0.06
+def test_a_noised_vector_at_a_small_budget_ranks_by_chance(task):
+    method = DPFedRec(rounds=1, fraction=0.1, epsilon_serving=0.05)
+    dev = task.data.splits["dev"]
+    scores = method.score(task, method.train(task, 4), dev, 0)
+    auc = ranking_metrics(scores, dev)["auc"]
+    assert abs(auc.mean() - 0.5) < 4 * auc.std() / math.sqrt(len(auc))
 
 
 @pytest.mark.parametrize(
