@@ -166,3 +166,13 @@ def test_mechanisms_with_float_noise_refuse_secure_noise(mechanism):
     with pytest.raises(TypeError, match="simulation only"):
         mechanism.release([0.0], SecureNoise())
     assert mechanism.release([0.0], SimulatedNoise(1)).values.shape == (1,)
+
+
+def test_what_a_release_carries_cannot_be_changed():
+    raw = np.array([1, 2], np.int64)
+    sent = seal(LatticePayload(raw, 1.0), example(), SecureNoise())
+    raw[:] = 7
+    for one in (sent, Release.from_bytes(sent.to_bytes())):
+        with pytest.raises(ValueError, match="read-only"):
+            one.payload.integers[:] = 7
+        assert one.values.tolist() == [1.0, 2.0]

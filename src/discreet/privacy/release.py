@@ -67,7 +67,9 @@ class Release:
     def __init__(self, payload: LatticePayload, guarantee: Guarantee, *, door: object = None) -> None:
         if door is not _DOOR:
             raise TypeError("a Release is made by a mechanism with SecureNoise, or read from bytes")
-        object.__setattr__(self, "payload", payload)
+        integers = payload.integers.copy()
+        integers.flags.writeable = False
+        object.__setattr__(self, "payload", LatticePayload(integers, payload.step))
         object.__setattr__(self, "guarantee", guarantee)
 
     def __setattr__(self, name: str, value: object) -> None:
