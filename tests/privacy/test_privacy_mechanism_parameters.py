@@ -214,3 +214,12 @@ def test_every_mechanism_states_its_theorem_and_releases(kind):
 def test_only_what_is_known_to_be_false_is_called_claimed(kind):
     status = kind(**GOOD[kind][0]).guarantee().status
     assert (status is Status.CLAIMED) == (kind in (FloatNoise, LabelPermutation))
+
+
+@pytest.mark.parametrize("kind", [ClippedMean, TopicHistogram])
+@pytest.mark.parametrize("terms", [{"unit": Unit.USER}, {"adjacency": Adjacency.ADD_REMOVE}])
+def test_one_click_of_many_is_not_a_user_and_is_not_left_out(kind, terms):
+    fields = GOOD[kind][0]
+    with pytest.raises(ValueError, match="is proved for"):
+        kind(**fields, **terms)
+    assert kind(**{**fields, "history_length": 1}, unit=Unit.USER).guarantee().unit is Unit.USER

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.privacy.guarantee import Adjacency, Unit
+
 
 def check_epsilon(epsilon: float) -> None:
     """ε is finite and above 0."""
@@ -25,6 +27,14 @@ def check_positive(name: str, value: float) -> None:
     """A bound, norm or scale is finite and above 0."""
     if not (math.isfinite(value) and value > 0):
         raise ValueError(f"{name} must be a number above 0, not {value}")
+
+
+def check_one_of_many(unit: Unit, adjacency: Adjacency) -> None:
+    """A proof about one click of several speaks of replacing that one, not of a whole user or of an absence."""
+    if unit is Unit.USER:
+        raise ValueError("this is proved for one click of a history, not for a user; see accounting.user_level")
+    if adjacency is not Adjacency.SUBSTITUTE:
+        raise ValueError("this is proved for substitution: the length of the history is public")
 
 
 def check_count(name: str, value: int, least: int = 1) -> None:

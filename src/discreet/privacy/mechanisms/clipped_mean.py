@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.privacy.mechanisms.base import Calibration, Sensitivity
-from discreet.privacy.mechanisms.checks import check_count, check_positive, checked_matrix
+from discreet.privacy.mechanisms.checks import check_count, check_one_of_many, check_positive, checked_matrix
 from discreet.privacy.mechanisms.lattice import FINENESS, LatticeMechanism, power_of_two_at_most, truncated_to_lattice
 
 
@@ -40,6 +40,8 @@ class ClippedMean(LatticeMechanism):
         check_positive("theta", self.theta)
         check_count("dimension", self.dimension)
         check_count("history_length", self.history_length)
+        if self.history_length > 1:
+            check_one_of_many(self.unit, self.adjacency)
         if self.calibration is Calibration.PAPER and self.history_length != 1:
             raise ValueError("the published scale 2θ is that of one user vector: history_length must be 1")
         self.scale  # noqa: B018 - refuses a lattice that cannot be had
@@ -76,6 +78,7 @@ class ClippedMean(LatticeMechanism):
     def checked(self, value: Any) -> NDArray[np.int64]:
         """H finite rows, clipped, put on the lattice and summed."""
         rows = checked_matrix(value, self.history_length, self.dimension)
-        norms = np.linalg.norm(rows, axis=1, keepdims=True)
-        clipped = rows / np.maximum(1.0, norms / self.theta)
+        with np.errstate(over="ignore"):  # an infinite norm clips to 0, whereas the square of a small row would vanish
+            norms = np.linalg.norm(rows / self.theta, axis=1, keepdims=True)
+        clipped = rows / np.maximum(1.0, norms)
         return np.asarray(truncated_to_lattice(clipped, self._grid).sum(axis=0))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.privacy.mechanisms.base import Sensitivity
-from discreet.privacy.mechanisms.checks import check_count, check_simplex, checked_matrix
+from discreet.privacy.mechanisms.checks import check_count, check_one_of_many, check_simplex, checked_matrix
 from discreet.privacy.mechanisms.lattice import LatticeMechanism
 
 POINTS = 1024
@@ -38,6 +38,8 @@ class TopicHistogram(LatticeMechanism):
         super().__post_init__()
         check_count("topics", self.topics, 2)
         check_count("history_length", self.history_length)
+        if self.history_length > 1:
+            check_one_of_many(self.unit, self.adjacency)
         self.scale  # noqa: B018 - refuses a calibration that does not exist
 
     @property
