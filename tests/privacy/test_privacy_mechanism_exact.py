@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from discreet.privacy.audit.paths import exact_distribution
 from discreet.privacy.guarantee import Unit
 from discreet.privacy.mechanisms import (
+    ClippedAttention,
+    ClippedMean,
     DPAverage,
     DPItemAverages,
     Exponential,
@@ -234,3 +236,18 @@ def test_items_nobody_rated_are_the_same_whoever_rates_them():
     mechanism = DPItemAverages(epsilon=1.0, lowest=1, highest=5, items=2, unit=Unit.RATING)
     released = mechanism.release((np.array([], np.int64), []), SimulatedNoise(1))
     assert ((mechanism.item_averages(released) >= 1) & (mechanism.item_averages(released) <= 5)).all()
+
+
+@pytest.mark.parametrize("epsilon", [1e-20, 1e-17, 1e-13, 1e-9])
+def test_a_tiny_epsilon_is_not_exceeded(epsilon):
+    laws = [law(RandomizedResponse(epsilon=epsilon, choices=3), x) for x in range(3)]
+    assert 1 <= worst_ratio(laws) <= 1 + Fraction(epsilon) + Fraction(epsilon) ** 2
+
+
+def test_a_tiny_bound_still_clips():
+    theta = 1e-170
+    mean = ClippedMean(epsilon=1.0, theta=theta, dimension=2)
+    attention = ClippedAttention(epsilon=1.0, theta=theta, dimension=2)
+    for mechanism, value in ((mean, [[1e5 * theta, 1e5 * theta]]), (mean, [[1e300, 0.0]]), (attention, [0.5, 0.5])):
+        steps = mechanism.checked(value)
+        assert math.hypot(*steps.tolist()) <= theta / mechanism.step

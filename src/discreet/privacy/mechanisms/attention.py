@@ -74,7 +74,8 @@ class ClippedAttention(LatticeMechanism):
         weights = checked_vector(value, self.dimension)
         check_simplex(weights[None])
         weights = weights / max(1.0, float(weights.sum()))
-        clipped = weights / max(1.0, float(np.linalg.norm(weights)) / self.theta)
+        with np.errstate(over="ignore"):  # an infinite norm clips to 0
+            clipped = weights / max(1.0, float(np.linalg.norm(weights / self.theta)))
         return truncated_to_lattice(clipped, self.step)
 
 

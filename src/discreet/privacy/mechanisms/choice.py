@@ -11,10 +11,11 @@ ONE = 1 << 40
 
 @lru_cache(maxsize=1024)
 def exp_weight(exponent: float) -> int:
-    """⌊e^exponent·2⁴⁰⌋, or one less where the product is within 10⁻⁶ above a whole number; never more.
+    """⌊e^exponent·2⁴⁰⌋ for an exponent ≥ 0, or one less where the product is within 10⁻⁶ above a whole number.
 
-    The weights of two choices, this and 2⁴⁰, then have a ratio of at most e^exponent: rounding is towards privacy.
+    Never more, and never below 2⁴⁰. The weights of two choices, this and 2⁴⁰, then have a ratio from 1 to e^exponent:
+    rounding is towards privacy.
     """
     context = Context(prec=40 + int(0.44 * abs(exponent)), Emax=MAX_EMAX, rounding=ROUND_FLOOR)
     product = context.multiply(context.exp(Decimal(exponent)), Decimal(ONE))
-    return int(context.subtract(product, Decimal("1e-6")))
+    return max(ONE, int(context.subtract(product, Decimal("1e-6"))))
