@@ -131,6 +131,15 @@ def test_privaterec_keeps_labels_as_algorithm_3_says():
     assert PrivateRec(epsilon=100.0).keep_probability(np.array([37]))[0] == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("kind", [FedNewsRec, DPFedRec])
+@pytest.mark.parametrize("calibration", list(Calibration))
+def test_negatives_from_other_readers_histories_leave_no_guarantee(kind, calibration):
+    state = {"weight": np.zeros(9, np.float32)}
+    method = kind(rounds=5, epsilon=1.0, calibration=calibration)
+    assert math.isfinite(method.guarantee(state).epsilon)
+    assert dataclasses.replace(method, history_clicks=1).guarantee(state).epsilon == math.inf
+
+
 def test_serving_noise_hurts_and_its_guarantee_is_printed_beside_the_claim(task):
     method = PrivateRec(rounds=40, fraction=0.3, rate=2e-3, epsilon=math.inf)
     state = method.train(task, 4)

@@ -62,7 +62,8 @@ class NeuralMethod(ABC):
         rate: The server's learning rate η.
         negatives: Unclicked articles that stand against each click (H in FedNewsRec, k in PrivateRec).
         history_clicks: How many of each reader's latest history clicks train too, each as the click that follows the
-            history before it; for data with few impressions.
+            history before it; for data with few impressions. Their negatives are clicks of other readers' histories,
+            so that no guarantee of privacy remains.
         epsilon_serving: The budget of one serving release; None ranks on the device, with the exact history.
     """
 

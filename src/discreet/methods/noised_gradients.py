@@ -85,13 +85,20 @@ class NoisedGradients(NeuralMethod):
         return work
 
     def guarantee(self, state: State) -> Guarantee:
-        """Over all rounds, in each of which a reader may be chosen."""
+        """Over all rounds, in each of which a reader may be chosen.
+
+        Samples from histories (`history_clicks`) take their negatives from all readers' clicks, which somebody must
+        have collected in clear: then nothing holds.
+        """
         if math.isinf(self.epsilon):
             return Guarantee.unprotected("clipped gradients without noise", Scope.LIFETIME)
         coordinates = parameter_count(state)
         paper = self.calibration is Calibration.PAPER
+        if self.history_clicks and not paper:
+            return Guarantee.unprotected("noised gradients, negatives from all readers' histories", Scope.LIFETIME)
+        cost = self.diameter(coordinates) / self.noise_scale(coordinates) * self.rounds
         return Guarantee(
-            epsilon=self.diameter(coordinates) / self.noise_scale(coordinates) * self.rounds,
+            epsilon=math.inf if self.history_clicks else cost,
             delta=0.0,
             unit=self.unit,
             adjacency=Adjacency.SUBSTITUTE,
