@@ -43,9 +43,12 @@ class MethodResult:
 
     @property
     def label(self) -> str:
-        """Method, model and asked-for ε in a few characters."""
-        model = f" · {self.model}" if self.model else ""
-        return f"{self.method}{model}" + (f", ε {number(self.epsilon)}" if self.epsilon is not None else "")
+        """Method, model and asked-for ε in a few characters; an ε that does not hold is called claimed."""
+        name = f"{self.method} · {self.model}" if self.model else self.method
+        if self.epsilon is None:
+            return name
+        failed = self.guarantee is not None and self.guarantee.claimed_epsilon is not None
+        return f"{name}, {'claimed ' if failed else ''}ε {number(self.epsilon)}"
 
     @property
     def lifetime_epsilon(self) -> float:
