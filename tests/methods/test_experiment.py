@@ -1,11 +1,15 @@
 """Which methods a comparison runs, with which settings."""
 
+import dataclasses
 import math
 
+import numpy as np
 import pytest
 
 from discreet.errors import DiscreetError
-from discreet.methods.experiment import variants
+from discreet.methods.dp_fedrec import DPFedRec
+from discreet.methods.experiment import variants, with_serving
+from discreet.privacy.mechanisms.base import Calibration
 
 
 def test_a_setting_goes_to_those_that_have_it_and_a_named_one_to_one_method():
@@ -30,3 +34,14 @@ def test_a_method_with_a_budget_stands_once_for_each():
 def test_a_setting_that_nobody_has_is_refused(setting):
     with pytest.raises(DiscreetError, match=setting):
         list(variants(["fedrec", "content"], {setting: 1}, []))
+
+
+@pytest.mark.parametrize("calibration", list(Calibration))
+def test_a_lifetime_includes_what_serving_sends(calibration):
+    on_device = DPFedRec(rounds=5, calibration=calibration)
+    training = on_device.guarantee({"weight": np.zeros(9, np.float32)})
+    assert with_serving(on_device, training) == training
+    assert math.isfinite(training.epsilon)
+    served = with_serving(dataclasses.replace(on_device, epsilon_serving=1.0), training)
+    assert served.epsilon == math.inf
+    assert served.claimed_epsilon == training.claimed_epsilon

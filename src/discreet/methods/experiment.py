@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,17 @@ class Measurement:
 def measure(task: Task, method: Method, state: State, impressions: Impressions, seed: int) -> Measurement:
     """Rank with what was learnt, and measure the ranking."""
     scores = method.score(task, state, impressions, seed)
-    return Measurement(ranking_metrics(scores, impressions), method.guarantee(state))
+    return Measurement(ranking_metrics(scores, impressions), with_serving(method, method.guarantee(state)))
+
+
+def with_serving(method: Method, training: Guarantee | None) -> Guarantee | None:
+    """What the server learns over a lifetime: the guarantee of training, if the device ranks by itself.
+
+    If it sends a release for every new history instead, nothing caps their number, and no finite ε holds.
+    """
+    if training is None or getattr(method, "epsilon_serving", None) is None:
+        return training
+    return replace(training, epsilon=math.inf, delta=0.0, mechanism=f"{training.mechanism}; serving without a cap")
 
 
 def result_of(method: Method, runs: Sequence[Measurement]) -> MethodResult:
