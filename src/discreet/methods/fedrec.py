@@ -19,15 +19,25 @@ from discreet.federated.simulator import summed_gradient
 from discreet.methods.base import State
 from discreet.methods.neural import NeuralMethod, Setup, averaged, mean_loss
 from discreet.methods.ranking import OnDevice, Serving
-from discreet.methods.serving import NoisedVector
+from discreet.methods.serving import NoisedVector, checked_calibration
 from discreet.privacy.guarantee import Guarantee, Scope
+from discreet.privacy.mechanisms.base import Calibration
 
 
 @dataclass(frozen=True, kw_only=True)
 class FedRec(NeuralMethod):
-    """Gradients of a share of the readers are averaged in each round; histories stay, but gradients tell of them."""
+    """Gradients of a share of the readers are averaged in each round; histories stay, but gradients tell of them.
+
+    Training has no noise. `calibration` is that of the noised vector, where one is served.
+    """
 
     name: ClassVar[str] = "fedrec"
+
+    calibration: Calibration = Calibration.PAPER
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "calibration", checked_calibration(self.calibration))
 
     @property
     def epsilon(self) -> float | None:
@@ -55,5 +65,7 @@ class FedRec(NeuralMethod):
         return Guarantee.unprotected("gradients without noise", Scope.LIFETIME)
 
     def serving(self, size: int, seed: int) -> Serving:
-        """On the device, or the noised vector of DP-FedRec."""
-        return OnDevice() if self.epsilon_serving is None else NoisedVector(self.epsilon_serving, size, seed)
+        """On the device, or the noised vector of DP-FedRec (VDP)."""
+        if self.epsilon_serving is None:
+            return OnDevice()
+        return NoisedVector(self.epsilon_serving, size, seed, self.calibration)
