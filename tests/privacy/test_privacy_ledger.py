@@ -18,6 +18,7 @@ from discreet.privacy.ledger import (
     State,
     read_statement,
 )
+from discreet.privacy.ledger.debit import Debit, State, user_level
 from discreet.privacy.noise import SecureNoise
 from discreet.privacy.release import LatticePayload, Release, seal
 
@@ -329,3 +330,8 @@ def test_a_release_from_a_mechanism_goes_through_and_comes_back(tmp_path):
     kept = open_ledger(tmp_path, SetClock(1)).release("sketch", 1, terms, made.to_bytes)
     assert Release.from_bytes(kept.payload) == made
     assert kept.guarantee == answer.guarantee == made.guarantee
+
+
+def test_the_tiniest_delta_is_nothing_for_a_large_enough_group():
+    debit = Debit(1, 0, "sketch", "", 0, 0, 1.0, 1e-310, 1000, State.RELEASED, "noise", 1)
+    assert user_level(Unit.CLICK, [debit]).delta == 1.0

@@ -1,7 +1,7 @@
 """How to tell two inputs apart from outputs: scores, and the choice of one with its threshold on a part of the runs.
 
 A score is a function of outputs (one row per run) that is large where the first input is likelier. Whatever is chosen,
-and however badly, the bound that the second half then gives holds; a good choice only makes it larger.
+and however badly, the bound that the other runs then give holds; a good choice only makes it larger.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Contains:
 
 
 def likelier_by_frequency(first: Outputs, second: Outputs) -> Score:
-    """For outputs of one column: how often this very output came up in the first half, as a log-ratio; 0 if never."""
+    """For outputs of one column: how often this output came up in the choosing runs, as a log-ratio; 0 if never."""
     known, index = np.unique(np.concatenate([first, second])[:, 0], return_inverse=True)
     seen_first = np.bincount(index[: len(first)], minlength=len(known))
     seen_second = np.bincount(index[len(first) :], minlength=len(known))

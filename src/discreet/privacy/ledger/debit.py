@@ -134,7 +134,7 @@ def user_level(unit: Unit, debits: Iterable[Debit]) -> Spend | None:
             epsilons.append(clicks * debit.epsilon)
         if clicks and debit.delta:
             growth = (clicks - 1) * debit.epsilon if clicks > 1 else 0.0
-            deltas.append(min(1.0, clicks * debit.delta * math.exp(min(growth, 700.0))))
+            deltas.append(min(1.0, clicks * debit.delta * math.exp(growth)) if growth < 700 else 1.0)
     return Spend(math.fsum(epsilons), min(1.0, math.fsum(deltas)))
 
 
