@@ -18,7 +18,7 @@ from discreet.privacy.ledger import (
     State,
     read_statement,
 )
-from discreet.privacy.ledger.debit import Debit, State, user_level
+from discreet.privacy.ledger.debit import Debit, user_level
 from discreet.privacy.noise import SecureNoise
 from discreet.privacy.release import LatticePayload, Release, seal
 
