@@ -39,6 +39,7 @@ def test_compare_goes_on_where_it_stopped(world, tmp_path, capsys, monkeypatch):
     interrupted = pytest.MonkeyPatch()
     interrupted.setattr(Content, "score", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     assert run(arguments) == 130
+    assert "Interrupted" in capsys.readouterr().err
     interrupted.undo()
     assert not (out / "report.html").exists()
     kept = list((out / "measurements").iterdir())
@@ -104,6 +105,15 @@ def test_a_damaged_run_is_refused_in_one_line(world, tmp_path, capsys, damage):
         ["compare", "{world}", "--methods", "nothing"],
         ["compare", "{world}", "--epsilon", "minus one"],
         ["compare", "{world}", "--epsilon", "-1"],
+        ["compare", "{world}", "--methods", ""],
+        ["compare", "{world}", "--methods", "fedrec", "--set", "rounds=many"],
+        ["compare", "{world}", "--methods", "fedrec", "--set", "rounds=2.5"],
+        ["compare", "{world}", "--methods", "privaterec", "--set", "theta=wide"],
+        ["compare", "{world}", "--methods", "privaterec", "--set", "padding=2"],
+        ["compare", "{world}", "--methods", "privaterec", "--set", "basis=0"],
+        ["compare", "{world}/dev", "--methods", "combined", "--text", "hashed"],
+        ["train", "{world}", "--method", "privaterec", "--epsilon", "1,2", "--out", "{tmp}/x"],
+        ["data", "synth", "/dev/null/world", "--readers", "60"],
         ["compare", "{world}", "--split", "future", "--text", "hashed"],
         ["compare", "{world}", "--text", "no/such/model"],
         ["evaluate", "nowhere", "{world}"],

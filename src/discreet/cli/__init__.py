@@ -19,6 +19,9 @@ from discreet.progress import shown
 # Threads that wait for work should sleep, not spin: on a busy machine spinning costs fifty times the work itself.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C; Typer returns it instead of raising."""
+
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
@@ -33,10 +36,15 @@ def run(arguments: Sequence[str]) -> int:
     except click.ClickException as error:
         return _fail(error.format_message())
     except (click.Abort, KeyboardInterrupt):
-        print("Interrupted; nothing was left half-written.", file=sys.stderr)
-        return 130
+        code = INTERRUPTED
     except DiscreetError as error:
         return _fail(str(error))
+    except OSError as error:
+        if error.filename is None or error.strerror is None:
+            raise
+        return _fail(f"{error.filename}: {error.strerror}")
+    if code == INTERRUPTED:
+        print("Interrupted; nothing was left half-written.", file=sys.stderr)
     return code if isinstance(code, int) else 0
 
 

@@ -18,6 +18,7 @@ from discreet.cli.options import (
     Split,
     Text,
     console,
+    open_with_train,
     parse_epsilons,
     parse_settings,
     print_json,
@@ -63,7 +64,6 @@ def compare(
 
     Example: discreet compare world --methods popularity,content,combined
     """
-    from discreet.data.open import open_news
     from discreet.data.split import half_of_readers
     from discreet.evaluation.table import rich_table
     from discreet.methods.base import Task
@@ -71,10 +71,10 @@ def compare(
     from discreet.methods.experiment import compare as run_comparison
     from discreet.methods.registry import BASELINES
 
-    names = [name.strip() for name in methods.split(",")] if methods else list(BASELINES)
+    names = [name.strip() for name in methods.split(",")] if methods is not None else list(BASELINES)
     given = {**parse_settings(settings), **({"model": model} if model else {})}
     chosen = list(variants(names, given, parse_epsilons(epsilon)))
-    news = open_news(data)
+    news = open_with_train(data)
     if half:
         news = half_of_readers(news, seed)
     comparison = run_comparison(Task(news, text), chosen, split, range(seed, seed + seeds), Store(out / "measurements"))

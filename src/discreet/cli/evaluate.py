@@ -8,7 +8,17 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import AsJson, NewsPath, Seed, Split, console, parse_epsilons, print_json, say
+from discreet.cli.options import (
+    AsJson,
+    NewsPath,
+    Seed,
+    Split,
+    console,
+    open_with_train,
+    parse_epsilons,
+    print_json,
+    say,
+)
 from discreet.errors import DiscreetError
 
 
@@ -30,7 +40,6 @@ def evaluate(
 
     Example: discreet evaluate runs/privaterec world --epsilon-serving 1,10
     """
-    from discreet.data.open import open_news
     from discreet.evaluation.results import Comparison
     from discreet.evaluation.table import rich_table
     from discreet.methods.base import Task
@@ -40,10 +49,10 @@ def evaluate(
 
     trained = Run.load(run)
     method = trained.method
-    budgets = parse_epsilons(epsilon_serving)
+    budgets = parse_epsilons(epsilon_serving, "--epsilon-serving")
     if budgets and not isinstance(method, NeuralMethod):
         raise DiscreetError(f"{run}: {method.name} has no private serving; leave out --epsilon-serving")
-    task = Task(open_news(data), trained.text)
+    task = Task(open_with_train(data), trained.text)
     impressions = split_of(task.data, split)
     results = [result_of(method, [measure(task, method, trained.state, impressions, seed)])]
     for budget in budgets:

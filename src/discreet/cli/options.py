@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InputError
+
+if TYPE_CHECKING:
+    from discreet.data.news import NewsData
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output, for scripts.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random; the same seed gives the same result.")]
@@ -49,6 +52,16 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
+def open_with_train(path: Path) -> NewsData:
+    """The news at `path`; methods learn from its train split, and title vectors are centred on it."""
+    from discreet.data.open import open_news
+
+    news = open_news(path)
+    if "train" not in news.splits:
+        raise InputError(path, f"has no train split, only {', '.join(news.splits)}; give the folder that holds both")
+    return news
+
+
 def parse_settings(pairs: list[str] | None) -> dict[str, int | float | str]:
     """Settings from words such as `fraction=0.1`; numbers become numbers."""
     settings: dict[str, int | float | str] = {}
@@ -69,7 +82,7 @@ def _number(text: str) -> int | float | str:
     return text
 
 
-def parse_epsilons(text: str | None) -> list[float]:
+def parse_epsilons(text: str | None, option: str = "--epsilon") -> list[float]:
     """The budgets in a list such as `0.5,1,inf`; none for None."""
     epsilons = []
     for word in (text or "").split(","):
@@ -79,6 +92,6 @@ def parse_epsilons(text: str | None) -> list[float]:
             except ValueError:
                 epsilon = -1.0
             if not epsilon > 0:
-                raise DiscreetError(f"--epsilon takes positive numbers or inf, separated by commas, not '{word}'")
+                raise DiscreetError(f"{option} takes positive numbers or inf, separated by commas, not '{word}'")
             epsilons.append(epsilon)
     return epsilons

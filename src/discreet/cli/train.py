@@ -14,6 +14,7 @@ from discreet.cli.options import (
     Seed,
     Settings,
     Text,
+    open_with_train,
     parse_epsilons,
     parse_settings,
     print_json,
@@ -47,7 +48,6 @@ def train(
 
     Example: discreet train world --method privaterec --model nrms --rounds 200 --epsilon 10 --out runs/privaterec
     """
-    from discreet.data.open import open_news
     from discreet.methods.base import Task
     from discreet.methods.registry import make_method
     from discreet.methods.run import Run
@@ -55,11 +55,13 @@ def train(
     given = {"model": model, "preset": preset, "rounds": rounds, "calibration": calibration, **parse_settings(settings)}
     chosen_settings = {name: value for name, value in given.items() if value is not None}
     if budgets := parse_epsilons(epsilon):
+        if len(budgets) > 1:
+            raise DiscreetError(f"--epsilon takes one budget to train with, not '{epsilon}'; 'compare' takes several")
         chosen_settings["epsilon"] = budgets[0]
     chosen = make_method(method, chosen_settings)
     checkpoint = out.with_name(out.name + ".checkpoint")
     _refuse_surprises(out, checkpoint, resume, overwrite)
-    task = Task(open_news(data), text)
+    task = Task(open_with_train(data), text)
     state = chosen.train(task, seed, checkpoint)
     run = Run(chosen, state, task.data.name, seed, text)
     run.save(out, overwrite=overwrite)

@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from discreet.errors import DiscreetError
 from discreet.federated.draws import laplace
 from discreet.federated.objective import Objective, Parameters
 from discreet.federated.optimisers import FedAdam, Optimiser
@@ -58,6 +59,8 @@ class PrivateRec(NeuralMethod):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "calibration", checked_calibration(self.calibration))
+        if self.basis < 2 or not 0 <= self.padding < 1 or not 0 < self.theta < math.inf:
+            raise DiscreetError(f"{self.name}: basis must be at least 2, padding at least 0 and below 1, theta above 0")
 
     def optimiser(self) -> Optimiser:
         """FedAdam (Algorithm 3, line 9)."""

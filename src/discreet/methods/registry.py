@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_type_hints
 
 from discreet.errors import DiscreetError
 from discreet.methods import baselines
@@ -41,7 +41,17 @@ def make_method(name: str, settings: Mapping[str, Any] | None = None) -> Method:
         if setting not in known:
             has = f"it has {', '.join(known)}" if known else "it has none"
             raise DiscreetError(f"{name} has no setting '{setting}'; {has}")
+        _check_kind(name, setting, settings[setting])
     return METHODS[name](**settings)
+
+
+def _check_kind(name: str, setting: str, value: Any) -> None:
+    """Refuse a word where the setting is a number, and a fraction where it is a whole number."""
+    kind = get_type_hints(METHODS[name])[setting]
+    if kind is int and not isinstance(value, int):
+        raise DiscreetError(f"{name}: {setting} is a whole number, not '{value}'")
+    if kind in (float, float | None) and isinstance(value, str):
+        raise DiscreetError(f"{name}: {setting} is a number, not '{value}'")
 
 
 def setting_names(name: str) -> list[str]:
