@@ -236,7 +236,7 @@ def test_private_serving_stands_beside_ranking_on_the_device(world, tmp_path, ca
     assert noised["guarantee"]["epsilon"] == pytest.approx(2.1, abs=0.01)
     assert clear["guarantee"]["epsilon"] == "inf"
     assert run(["evaluate", str(trained), str(world), "--epsilon-serving", "1"]) == 0
-    assert "claimed ε = 1, true ε = 2.095 per click (substitute) against the server, one release [claimed;" in (
+    assert "claimed ε = 1, true ε = 2.096 per click (substitute) against the server, one release [claimed;" in (
         capsys.readouterr().out
     )
 

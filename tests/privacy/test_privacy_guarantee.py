@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
+from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit, shown_epsilon
 
 EPSILONS = st.one_of(st.floats(0, 1e6), st.just(math.inf))
 
@@ -79,3 +79,11 @@ def test_says_everything_in_one_line():
 def test_nonsense_is_refused(changes):
     with pytest.raises(ValueError, match=r"epsilon|delta"):
         example(**changes)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "shown"),
+    [(1.0, "1"), (1.00004, "1.001"), (0.1 + 0.2, "0.3"), (20.2199, "20.22"), (123456.0, "1.235e+05"), (math.inf, "∞")],
+)
+def test_an_epsilon_is_never_shown_below_the_truth(epsilon, shown):
+    assert shown_epsilon(epsilon) == shown

@@ -44,6 +44,7 @@ class Task:
         """A unit vector for each title that is ever shown or clicked; zero for the others and for the untitled.
 
         Vectors are centred on the mean title of the train split: what all titles share says nothing of anybody's taste.
+        The titles that occur there, histories included, decide that mean; this is outside any ε.
         """
         used, known = (self._occurring(splits) for splits in (self.data.splits, ["train"]))
         rows = np.flatnonzero(used)

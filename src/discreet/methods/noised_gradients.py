@@ -106,7 +106,7 @@ class NoisedGradients(NeuralMethod):
             scope=Scope.LIFETIME,
             status=Status.CLAIMED if paper else Status.PROVED,
             claimed_epsilon=self.epsilon if paper else None,
-            mechanism="clipped gradients with Laplace noise",
+            mechanism="clipped gradients with Laplace noise (simulated)",
         )
 
     def serving(self, size: int, seed: int) -> Serving:

@@ -64,7 +64,7 @@ class NoisedVector:
             adversary=Adversary.SERVER,
             scope=Scope.RELEASE,
             status=Status.CLAIMED if paper else Status.PROVED,
-            mechanism="noised reader vector (VDP)",
+            mechanism="noised reader vector (VDP, simulated)",
             claimed_epsilon=self.epsilon if paper else None,
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from enum import StrEnum
 from typing import Any
 
@@ -93,9 +94,9 @@ class Guarantee:
         )
 
     def __str__(self) -> str:
-        cost = f"ε = {_number(self.epsilon)}" + (f", δ = {self.delta:.3g}" if self.delta else "")
+        cost = f"ε = {shown_epsilon(self.epsilon)}" + (f", δ = {self.delta:.3g}" if self.delta else "")
         if self.claimed_epsilon is not None:
-            cost = f"claimed ε = {_number(self.claimed_epsilon)}, true {cost}"
+            cost = f"claimed ε = {shown_epsilon(self.claimed_epsilon)}, true {cost}"
         return (
             f"{cost} per {self.unit} ({self.adjacency}) against the {self.adversary}, {self.scope}"
             f" [{self.status}; {self.mechanism} v{self.version}]"
@@ -138,5 +139,9 @@ def _plain(epsilon: float | None) -> float | str | None:
     return "inf" if epsilon is not None and math.isinf(epsilon) else epsilon
 
 
-def _number(epsilon: float) -> str:
-    return "∞" if math.isinf(epsilon) else f"{epsilon:.4g}"
+def shown_epsilon(epsilon: float) -> str:
+    """ε for people, to four digits and never below the truth (but for what the last bits of a float are worth)."""
+    if math.isinf(epsilon):
+        return "∞"
+    least = Decimal(epsilon * (1 - 1e-12))
+    return f"{float(Context(prec=4, rounding=ROUND_CEILING).plus(least)):.4g}"

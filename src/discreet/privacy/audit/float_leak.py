@@ -1,7 +1,7 @@
 """The float leak: outputs of one input that could never have come from its neighbour (Mironov 2012).
 
 A float64 sampler has gaps, and they lie elsewhere for each value that its noise is added to. Whoever sees such an
-output knows the input, whatever ε says. On a lattice there are no gaps, and the share is 0.
+output knows the input, whatever ε says. On a lattice there are no gaps: every integer is reached from every value.
 """
 
 from __future__ import annotations
@@ -83,8 +83,3 @@ class NumpyLaplaceReach:
         if uniform < 0.5:
             return self.scale * math.log(uniform + uniform)
         return -self.scale * math.log(2.0 - uniform - uniform)
-
-
-def on_lattice(outputs: NDArray[np.float64], value: float) -> NDArray[np.bool_]:  # noqa: ARG001
-    """Lattice noise reaches every integer from every value."""
-    return np.asarray(outputs == np.round(outputs))

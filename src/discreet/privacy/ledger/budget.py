@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Unit
+from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Unit, shown_epsilon
 
 
 @dataclass(frozen=True)
@@ -103,5 +103,4 @@ def plain(epsilon: float) -> float | str:
 
 def cost(epsilon: float, delta: float) -> str:
     """An (ε, δ) for people; δ = 0 is not worth saying."""
-    number = "∞" if math.isinf(epsilon) else f"{epsilon:.4g}"
-    return f"ε = {number}" + (f", δ = {delta:.3g}" if delta else "")
+    return f"ε = {shown_epsilon(epsilon)}" + (f", δ = {delta:.3g}" if delta else "")

@@ -11,6 +11,12 @@ from numpy.typing import NDArray
 from discreet.privacy.guarantee import Adjacency, Unit
 
 
+def check_substitution(adjacency: Adjacency) -> None:
+    """Neighbours differ in which choice was made; whether one was made at all is not hidden."""
+    if adjacency is not Adjacency.SUBSTITUTE:
+        raise ValueError(f"a report of one choice hides which it was, not that it was made: no {adjacency} guarantee")
+
+
 def check_epsilon(epsilon: float) -> None:
     """ε is finite and above 0."""
     if not (math.isfinite(epsilon) and epsilon > 0):

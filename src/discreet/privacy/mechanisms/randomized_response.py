@@ -12,7 +12,7 @@ from dp_accounting import DpEvent, RandomizedResponseDpEvent
 
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.mechanisms.base import Mechanism, Sensitivity
-from discreet.privacy.mechanisms.checks import check_count, check_epsilon, checked_index
+from discreet.privacy.mechanisms.checks import check_count, check_epsilon, check_substitution, checked_index
 from discreet.privacy.mechanisms.choice import ONE, exp_weight
 from discreet.privacy.noise import Noise
 from discreet.privacy.release import LatticePayload
@@ -34,6 +34,7 @@ class RandomizedResponse(Mechanism):
     choices: int
 
     def __post_init__(self) -> None:
+        check_substitution(self.adjacency)
         check_epsilon(self.epsilon)
         check_count("choices", self.choices, 2)
 

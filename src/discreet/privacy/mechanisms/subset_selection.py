@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.privacy.accounting_events import ApproximateDpEvent
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.mechanisms.base import Mechanism, Sensitivity
-from discreet.privacy.mechanisms.checks import check_count, check_epsilon, checked_index
+from discreet.privacy.mechanisms.checks import check_count, check_epsilon, check_substitution, checked_index
 from discreet.privacy.mechanisms.choice import ONE, exp_weight
 from discreet.privacy.noise import Noise
 from discreet.privacy.release import LatticePayload
@@ -40,6 +40,7 @@ class SubsetSelection(Mechanism):
     choices: int
 
     def __post_init__(self) -> None:
+        check_substitution(self.adjacency)
         check_epsilon(self.epsilon)
         check_count("choices", self.choices, 2)
 

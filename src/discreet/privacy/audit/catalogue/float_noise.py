@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from discreet.privacy.audit.claims import between
-from discreet.privacy.audit.float_leak import FloatLeak, NumpyLaplaceReach, on_lattice
+from discreet.privacy.audit.float_leak import FloatLeak, NumpyLaplaceReach
 from discreet.privacy.audit.registry import Audit, register
 from discreet.privacy.audit.sampling import MechanismSampler
 from discreet.privacy.audit.scores import Nearness
 from discreet.privacy.guarantee import Status
-from discreet.privacy.mechanisms.discrete import DiscreteLaplace
 from discreet.privacy.mechanisms.float_noise import FloatNoise
 from discreet.privacy.mechanisms.gaussian import AnalyticGaussian
 from discreet.privacy.mechanisms.laplace import Laplace
@@ -18,9 +17,6 @@ _RUNS = 200_000
 _float = FloatNoise(epsilon=1.0, noise_sensitivity=1.0)
 _leak = FloatLeak(MechanismSampler(_float, [0.0], simulated=True), 0.0, 1.0, NumpyLaplaceReach(_float.scale))
 register(Audit(_float.name, "Laplace ε=1, impossible outputs", Status.CLAIMED, 0.0, _leak))
-_lattice = DiscreteLaplace(epsilon=1.0, l1=1.0)
-_no_leak = FloatLeak(MechanismSampler(_lattice, [0.0]), 0.0, 1.0, on_lattice)
-register(Audit(_lattice.name, "d=1 ε=1, impossible outputs", Status.PROVED, 0.0, _no_leak))
 
 _laplace = Laplace(epsilon=1.0, l1=1.0)
 register(between(_laplace, [0.0], [1.0], "scale ε=1", runs=_RUNS, simulated=True))
