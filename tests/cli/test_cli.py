@@ -173,6 +173,7 @@ def test_help_teaches_and_answers_at_once():
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert "Example" in done.stdout
+    assert "official layout" in done.stdout, "arguments must have their help"
     assert "torch" not in done.stderr, "help must not wait for heavy libraries"
     assert "scipy" not in done.stderr
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.evaluation.metrics import METRICS, RankingMetrics
 from discreet.evaluation.uncertainty import Difference, Estimate, estimate, paired_difference
-from discreet.privacy.guarantee import Guarantee, Scope
+from discreet.privacy.guarantee import Guarantee, Scope, shown_epsilon
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,8 @@ class Comparison:
 
 
 def number(epsilon: float) -> str:
-    """An ε for people to read."""
-    return "∞" if math.isinf(epsilon) else f"{epsilon:.3g}"
+    """An ε for people to read, never below the truth."""
+    return shown_epsilon(epsilon)
 
 
 def _same_impressions(one: RankingMetrics, other: RankingMetrics) -> bool:

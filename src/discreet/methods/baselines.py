@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from discreet.data.news import Impressions
+from discreet.errors import DiscreetError
 from discreet.methods import known
 from discreet.methods.base import Scores, State, Task
 from discreet.methods.choice import fit_choice_weights
@@ -53,6 +54,10 @@ class Popularity(Baseline):
 
     prior_shows: float = 20.0
     name = "popularity"
+
+    def __post_init__(self) -> None:
+        if not self.prior_shows > 0:
+            raise DiscreetError(f"popularity: prior_shows must be above 0, not {self.prior_shows}")
 
     def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
         """Log of the shrunk rate, from all impressions before each impression's own time."""

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import DiscreetError
 from discreet.federated.draws import round_generator
 from discreet.federated.noise import summed_laplace_like
 from discreet.federated.objective import Parameters
@@ -43,6 +44,8 @@ class NoisedGradients(NeuralMethod):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "calibration", checked_calibration(self.calibration))
+        if not 0 < self.clip < math.inf:
+            raise DiscreetError(f"{self.name}: clip must be above 0, not {self.clip}")
 
     @abstractmethod
     def clipping(self) -> Clip:
