@@ -16,7 +16,7 @@ from torch import Tensor
 
 from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
-from discreet.privacy.mechanisms.attention import ClippedAttention, private_attention
+from discreet.privacy.mechanisms.attention import ClippedAttention, positive_weights, private_attention
 from discreet.privacy.mechanisms.base import Calibration
 from discreet.privacy.mechanisms.padding import RandomPadding
 
@@ -86,8 +86,7 @@ class NoisedAttention:
         weights = attention(readers, parameters["basis"], self.theta)
         if not math.isinf(self.epsilon):
             noise = np.random.default_rng([self.seed, 2]).laplace(0.0, self.scale, tuple(weights.shape))
-            weights = torch.nn.functional.softplus(weights + torch.from_numpy(noise.astype(np.float32)))
-            weights = weights / weights.sum(1, keepdim=True)
+            weights = torch.from_numpy(positive_weights(weights.double().numpy() + noise)).to(readers.dtype)
         return weights @ parameters["basis"]
 
     @property

@@ -110,5 +110,7 @@ def private_attention(
 
 def positive_weights(noised: ArrayLike) -> NDArray[np.float64]:
     """SoftPlus, then a sum of 1 (Algorithm 2, line 10): post-processing of a release, which costs nothing."""
-    positive = np.logaddexp(0.0, np.asarray(noised, dtype=np.float64))
+    values = np.asarray(noised, dtype=np.float64)
+    logs = np.where(values < -30, values, np.log(np.logaddexp(0.0, np.maximum(values, -30))))  # ln SoftPlus(x) → x
+    positive = np.exp(logs - logs.max(axis=-1, keepdims=True))
     return np.asarray(positive / positive.sum(axis=-1, keepdims=True))
