@@ -27,7 +27,7 @@ from discreet.privacy.audit import (
 )
 from discreet.privacy.audit.bounds import clopper_pearson, epsilon_bound, mu_bound
 from discreet.privacy.audit.enumeration import largest_log_ratio
-from discreet.privacy.audit.float_leak import NumpyLaplaceReach, on_lattice
+from discreet.privacy.audit.float_leak import NumpyLaplaceReach
 from discreet.privacy.audit.paths import exact_distribution
 from discreet.privacy.audit.report import plot, to_json
 from discreet.privacy.audit.run import FAMILY_ERROR, error_each
@@ -232,14 +232,10 @@ def test_enumeration_is_the_largest_ratio_and_refuses_what_is_no_distribution():
 # --- float leak
 
 
-def test_float_laplace_leaks_and_a_lattice_does_not():
+def test_float_laplace_leaks():
     mechanism = Laplace(epsilon=1.0, l1=1.0)
     leak = FloatLeak(MechanismSampler(mechanism, [0.0], simulated=True), 0.0, 1.0, NumpyLaplaceReach(mechanism.scale))
     assert 0.7 < leak.lower_bound(ERROR, 2) < 0.9
-    on_grid = FloatLeak(
-        lambda runs, seed: SecureNoise().discrete_laplace(Fraction(9), runs)[:, None], 0.0, 1.0, on_lattice
-    )
-    assert on_grid.lower_bound(ERROR, 2) == 0.0
 
 
 def test_float_leak_refuses_a_sampler_it_does_not_know():
