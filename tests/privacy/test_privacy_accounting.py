@@ -304,6 +304,9 @@ def test_the_account_of_one_release_is_its_guarantee(mechanism):
 
 
 class Shaker:
+    unit = Unit.CLICK
+    adversary = Adversary.SERVER
+
     def __init__(self, adjacency: Adjacency) -> None:
         self.adjacency = adjacency
 
@@ -410,3 +413,14 @@ def test_group_privacy_bounds_what_the_gaussian_really_loses():
 def test_nonsense_is_a_value_error(wrong):
     with pytest.raises(ValueError, match=r"must|needs"):
         wrong()
+
+
+def test_costs_of_different_units_or_adversaries_do_not_add_up():
+    click = Laplace(epsilon=1.0, l1=1.0)
+    for other in (
+        Laplace(epsilon=1.0, l1=1.0, unit=Unit.USER),
+        Laplace(epsilon=1.0, l1=1.0, adversary=Adversary.OTHER_VENDORS),
+    ):
+        with pytest.raises(DiscreetError, match="do not add up"):
+            compose([click, other])
+    assert compose([click, click]).epsilon(0.0) == pytest.approx(2.0)

@@ -21,7 +21,7 @@ from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution,
 from discreet.errors import DiscreetError
 from discreet.privacy.accounting_events import ApproximateDpEvent, PaddedDpEvent
 from discreet.privacy.accounting_losses import loss_maker, pure_epsilon, required_adjacency
-from discreet.privacy.guarantee import Adjacency, Guarantee, Unit
+from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Unit
 
 _GRID_POINTS = 5e5
 _COARSEST = 1e-3
@@ -36,6 +36,14 @@ class Accountable(Protocol):
     @property
     def adjacency(self) -> Adjacency:
         """Between which neighbours its sensitivity is measured."""
+
+    @property
+    def unit(self) -> Unit:
+        """What neighbours differ in."""
+
+    @property
+    def adversary(self) -> Adversary:
+        """Who must not notice."""
 
     def event(self) -> dp.DpEvent:
         """What one release was."""
@@ -52,13 +60,19 @@ def compose(parts: Iterable[Part], *, adjacency: Adjacency | None = None) -> Com
         adjacency: in which sense inputs are neighbours. Without it, the parts decide; most fit either.
 
     Raises:
-        DiscreetError: a part is of no known kind, or is meant for another adjacency than the rest.
+        DiscreetError: a part is of no known kind, or is meant for another adjacency, unit or adversary than the rest:
+            costs of different things do not add up.
     """
+    promises: set[tuple[Unit, Adversary]] = set()
     leaves: list[tuple[dp.DpEvent, int]] = []
     for part in parts:
         event = part
         if isinstance(part, Accountable):
             adjacency = _agreed(adjacency, part.adjacency, part)
+            promises.add((part.unit, part.adversary))
+            if len(promises) > 1:
+                named = " and ".join(sorted(f"per {unit} against the {adversary}" for unit, adversary in promises))
+                raise DiscreetError(f"costs {named} do not add up; compose each by itself")
             event = part.event()
         for leaf, count in _leaves(event):
             adjacency = _agreed(adjacency, required_adjacency(leaf), leaf)
