@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -83,9 +84,9 @@ class _RatingAverages(Mechanism):
         return self.middle + np.where(numbers <= 1, 0.0, totals * self.step / np.maximum(numbers, 1.0))
 
     @property
+    @abstractmethod
     def unit_epsilon(self) -> float:
         """ε for the chosen unit."""
-        raise NotImplementedError
 
     def event(self) -> DpEvent:
         """Pure ε for the chosen unit."""
