@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-import torch
 
 from discreet.data.synthetic import news_world
 from discreet.methods.base import Task
@@ -14,14 +13,6 @@ from discreet.methods.leak.update import Federation
 from discreet.methods.leak.vector import direction, vector_leak
 from discreet.methods.privaterec import PrivateRec
 from discreet.privacy.audit import run, selected
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

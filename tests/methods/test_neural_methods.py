@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-import torch
 
 from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
@@ -21,14 +20,6 @@ from discreet.privacy.guarantee import Scope, Status, Unit
 from discreet.privacy.mechanisms.base import Calibration
 
 METHODS = {method.name: method for method in (Centralized, FedRec, FedNewsRec, DPFedRec, PrivateRec)}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from discreet.federated.network import Network
-from discreet.federated.objective import Objective, Parameters
+from discreet.federated.objective import Objective, Parameters, gradient_of
 from discreet.federated.samples import ANONYMOUS, Samples
 from discreet.models.features import ArticleTable
 
@@ -38,8 +38,7 @@ def client_gradient(
     """The gradient of Eq. (2) for the samples of one client."""
     leaves = {name: value.detach().requires_grad_() for name, value in parameters.items()}
     loss = padded_loss(network, table, leaves, samples, objective)
-    gradients = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True, materialize_grads=True)
-    return ClientGradient(dict(zip(leaves, gradients, strict=True)), loss.item(), len(samples))
+    return ClientGradient(gradient_of(loss, leaves), loss.item(), len(samples))
 
 
 def client_difference(

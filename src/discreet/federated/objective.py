@@ -35,3 +35,9 @@ class Objective:
     def losses(self, readers: Tensor, candidates: Tensor, target: Tensor) -> Tensor:
         """Eq. (3) for each sample: readers [n, size], candidates [n, 1 + k, size], the clicked one's place [n]."""
         return torch.nn.functional.cross_entropy(NewsModel.score(readers, candidates), target, reduction="none")
+
+
+def gradient_of(loss: Tensor, leaves: Parameters) -> Parameters:
+    """∂loss/∂Θ by name; zero for what the loss does not depend on."""
+    found = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True, materialize_grads=True)
+    return dict(zip(leaves, found, strict=True))

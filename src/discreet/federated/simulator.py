@@ -12,7 +12,7 @@ from torch import Tensor
 
 from discreet.federated.layout import compact
 from discreet.federated.network import Network
-from discreet.federated.objective import Objective, Parameters
+from discreet.federated.objective import Objective, Parameters, gradient_of
 from discreet.federated.samples import ANONYMOUS, Samples
 from discreet.federated.stacked import stack
 from discreet.models.features import ArticleTable
@@ -54,7 +54,7 @@ def summed_gradient(
     leaves = {name: value.detach().requires_grad_() for name, value in parameters.items()}
     losses = compact(samples, table, network.model.history_length).losses(network, leaves, objective)
     weight = torch.from_numpy(np.asarray(weights, dtype=np.float64)[samples.sample_client]).to(losses.dtype)
-    return SummedGradient(_gradient(losses @ weight, leaves), _client_losses(samples, losses))
+    return SummedGradient(gradient_of(losses @ weight, leaves), _client_losses(samples, losses))
 
 
 def client_gradients(
@@ -76,7 +76,7 @@ def client_gradients(
     for position in range(len(samples.clients)):
         own = samples.select(np.array([position]))
         losses = compact(own, table, network.model.history_length).losses(network, leaves, objective)
-        gradient = {name: value.unsqueeze(0) for name, value in _gradient(losses.sum(), leaves).items()}
+        gradient = {name: value.unsqueeze(0) for name, value in gradient_of(losses.sum(), leaves).items()}
         yield ClientGradients(np.array([position]), gradient, _client_losses(own, losses))
 
 
@@ -120,15 +120,10 @@ def client_differences(
             losses = layout.losses(network, leaves, objective)
             if step == 0:
                 before = _client_losses(own, losses)
-            gradient = _gradient(losses.mean(), leaves)
+            gradient = gradient_of(losses.mean(), leaves)
             local = {name: (value - rate * gradient[name]).detach() for name, value in leaves.items()}
         differences = {name: (value - local[name]).unsqueeze(0) for name, value in parameters.items()}
         yield ClientGradients(np.array([position]), differences, before)
-
-
-def _gradient(loss: Tensor, leaves: Parameters) -> Parameters:
-    found = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True, materialize_grads=True)
-    return dict(zip(leaves, found, strict=True))
 
 
 def _client_losses(samples: Samples, losses: Tensor) -> NDArray[np.float64]:
