@@ -1,0 +1,1 @@
+"""Vendors that predict ratings better together, without showing each other a user."""
