@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from discreet.vendors.gibbs.random import fill_normal, row_stream
 
-LANES = 16
-"""Rows of the other side are padded with zeros to a multiple of this, for the processor's vectors."""
-_BLOCK = 512
-_CHUNK = 32
+_TILE = 4
+"""Gram matrices are computed in tiles of 4 × 4, whose sums stay in the processor's registers."""
+_BLOCK, _STRIDE = 256, 272
+_LANES = 8
+"""So many rows are factorised at once, a row to a lane of the processor's vectors."""
 
 
 class Neighbours(NamedTuple):
@@ -65,83 +66,110 @@ def neighbours(
 
 
 def padded(rows: NDArray[np.float64]) -> NDArray[np.float32]:
-    """What the other side needs of `rows`: a one for its own bias, the factors, zeros; in the last column the bias."""
-    width = rows.shape[1]
-    lanes = -(-(width + 1) // LANES) * LANES
-    design = np.zeros((len(rows), lanes), np.float32)
-    design[:, 1:width] = rows[:, 1:]
-    design[:, 0] = 1.0
-    design[:, -1] = rows[:, 0]
-    return design
+    """What the other side needs of `rows`: a one for its own bias, the factors, and the bias in the last column."""
+    return np.column_stack((np.ones(len(rows)), rows[:, 1:], rows[:, 0])).astype(np.float32)
 
 
 @njit(cache=True, fastmath=True, error_model="numpy")
-def _accumulate(
+def _gather(
     other: NDArray[np.int32],
     value: NDArray[np.float32],
+    begin: int,
+    count: int,
     design: NDArray[np.float32],
-    gram: NDArray[np.float32],
-    moment: NDArray[np.float32],
-) -> float:
-    """Add Σ x xᵀ (at and right of the diagonal) to `gram` and Σ t x to `moment`; the sum of t² is returned."""
-    lanes = design.shape[1]
-    last = lanes - 1
-    squares = 0.0
-    whole = len(other) // 4 * 4
-    for j in range(0, whole, 4):
-        a, b, c, d = design[other[j]], design[other[j + 1]], design[other[j + 2]], design[other[j + 3]]
-        ta, tb, tc, td = value[j] - a[last], value[j + 1] - b[last], value[j + 2] - c[last], value[j + 3] - d[last]
-        squares += ta * ta + tb * tb + tc * tc + td * td
-        for k in range(lanes):
-            moment[k] += ta * a[k] + tb * b[k] + tc * c[k] + td * d[k]
-        for i in range(last):
-            ai, bi, ci, di = a[i], b[i], c[i], d[i]
-            for k in range(i // LANES * LANES, lanes):
-                gram[i, k] += ai * a[k] + bi * b[k] + ci * c[k] + di * d[k]
-    for j in range(whole, len(other)):
-        a = design[other[j]]
-        ta = value[j] - a[last]
-        squares += ta * ta
-        for k in range(lanes):
-            moment[k] += ta * a[k]
-        for i in range(last):
-            ai = a[i]
-            for k in range(i // LANES * LANES, lanes):
-                gram[i, k] += ai * a[k]
-    return squares
+    block: NDArray[np.float32],
+) -> None:
+    """Put (x_j, t_j) of some ratings into the columns of `block`."""
+    last = design.shape[1] - 1
+    for j in range(count):
+        neighbour = other[begin + j]
+        for k in range(last):
+            block[k, j] = design[neighbour, k]
+        block[last, j] = value[begin + j] - design[neighbour, last]
+
+
+@njit(cache=True, fastmath=True, error_model="numpy")
+def _add_gram(block: NDArray[np.float32], count: int, gram: NDArray[np.float64], lane: int) -> None:
+    """Add block · blockᵀ, at and right of the diagonal, to one lane of `gram`."""
+    size = len(block)
+    zero = np.float32(0.0)
+    for i in range(0, size, 4):
+        for k in range(i, size, 4):
+            s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = zero
+            s20 = s21 = s22 = s23 = s30 = s31 = s32 = s33 = zero
+            for j in range(count):
+                a0, a1, a2, a3 = block[i, j], block[i + 1, j], block[i + 2, j], block[i + 3, j]
+                b0, b1, b2, b3 = block[k, j], block[k + 1, j], block[k + 2, j], block[k + 3, j]
+                s00 += a0 * b0
+                s01 += a0 * b1
+                s02 += a0 * b2
+                s03 += a0 * b3
+                s10 += a1 * b0
+                s11 += a1 * b1
+                s12 += a1 * b2
+                s13 += a1 * b3
+                s20 += a2 * b0
+                s21 += a2 * b1
+                s22 += a2 * b2
+                s23 += a2 * b3
+                s30 += a3 * b0
+                s31 += a3 * b1
+                s32 += a3 * b2
+                s33 += a3 * b3
+            gram[i, k, lane] += s00
+            gram[i, k + 1, lane] += s01
+            gram[i, k + 2, lane] += s02
+            gram[i, k + 3, lane] += s03
+            gram[i + 1, k, lane] += s10
+            gram[i + 1, k + 1, lane] += s11
+            gram[i + 1, k + 2, lane] += s12
+            gram[i + 1, k + 3, lane] += s13
+            gram[i + 2, k, lane] += s20
+            gram[i + 2, k + 1, lane] += s21
+            gram[i + 2, k + 2, lane] += s22
+            gram[i + 2, k + 3, lane] += s23
+            gram[i + 3, k, lane] += s30
+            gram[i + 3, k + 1, lane] += s31
+            gram[i + 3, k + 2, lane] += s32
+            gram[i + 3, k + 3, lane] += s33
 
 
 @njit(cache=True, fastmath=True, error_model="numpy")
 def _factorise(upper: NDArray[np.float64]) -> None:
-    """A = RᵀR in place, R upper triangular (what is below the diagonal is not looked at)."""
+    """A = RᵀR in every lane, in place, R upper triangular; on its diagonal stand the inverses."""
     size = len(upper)
     for i in range(size):
-        pivot = 1.0 / np.sqrt(upper[i, i])
-        for k in range(i, size):
-            upper[i, k] *= pivot
+        for lane in range(_LANES):
+            upper[i, i, lane] = 1.0 / np.sqrt(upper[i, i, lane])
+        for k in range(i + 1, size):
+            for lane in range(_LANES):
+                upper[i, k, lane] *= upper[i, i, lane]
         for j in range(i + 1, size):
-            factor = upper[i, j]
             for k in range(j, size):
-                upper[j, k] -= factor * upper[i, k]
+                for lane in range(_LANES):
+                    upper[j, k, lane] -= upper[i, j, lane] * upper[i, k, lane]
 
 
 @njit(cache=True, fastmath=True, error_model="numpy")
 def _solve_lower(upper: NDArray[np.float64], x: NDArray[np.float64]) -> None:
-    """Solve Rᵀ x' = x in place."""
+    """Solve Rᵀ x' = x in every lane, in place."""
     for i in range(len(x)):
-        x[i] /= upper[i, i]
+        for lane in range(_LANES):
+            x[i, lane] *= upper[i, i, lane]
         for k in range(i + 1, len(x)):
-            x[k] -= upper[i, k] * x[i]
+            for lane in range(_LANES):
+                x[k, lane] -= upper[i, k, lane] * x[i, lane]
 
 
 @njit(cache=True, fastmath=True, error_model="numpy")
 def _solve_upper(upper: NDArray[np.float64], x: NDArray[np.float64]) -> None:
-    """Solve R x' = x in place."""
+    """Solve R x' = x in every lane, in place."""
     for i in range(len(x) - 1, -1, -1):
-        total = x[i]
         for k in range(i + 1, len(x)):
-            total -= upper[i, k] * x[k]
-        x[i] = total / upper[i, i]
+            for lane in range(_LANES):
+                x[i, lane] -= upper[i, k, lane] * x[k, lane]
+        for lane in range(_LANES):
+            x[i, lane] *= upper[i, i, lane]
 
 
 @njit(cache=True, parallel=True, fastmath=True, error_model="numpy")
@@ -158,51 +186,44 @@ def draw_rows(
 ) -> None:
     """Draw every row into `draws`; `means` gets the mean it was drawn around, `errors` its squared residuals' sum."""
     rows, size = draws.shape
-    lanes = design.shape[1]
-    for chunk in prange((rows + _CHUNK - 1) // _CHUNK):
-        block_gram, block_moment = np.empty((lanes, lanes), np.float32), np.empty(lanes, np.float32)
-        gram, moment = np.empty((size, size)), np.empty(size)
-        factor, mean, deviation = np.empty((size, size)), np.empty(size), np.empty(size)
-        for position in range(chunk * _CHUNK, min(rows, (chunk + 1) * _CHUNK)):
-            row = ratings.order[position]
+    tiled = (size + _TILE) // _TILE * _TILE
+    for chunk in prange((rows + _LANES - 1) // _LANES):
+        block = np.zeros((tiled, _STRIDE), np.float32)
+        gram = np.zeros((tiled, tiled, _LANES))
+        factor = np.zeros((size, size, _LANES))
+        mean, draw, normal = np.zeros((size, _LANES)), np.zeros((size, _LANES)), np.zeros(size)
+        for lane in range(_LANES):
+            row = ratings.order[min(chunk * _LANES + lane, rows - 1)]
             first, end = ratings.start[row], ratings.start[row + 1]
-            gram[:] = 0.0
-            moment[:] = 0.0
-            squares = 0.0
             for begin in range(first, end, _BLOCK):
-                part = slice(begin, min(end, begin + _BLOCK))
-                block_gram[:] = 0.0
-                block_moment[:] = 0.0
-                squares += _accumulate(ratings.other[part], ratings.value[part], design, block_gram, block_moment)
-                for i in range(size):
-                    moment[i] += block_moment[i]
-                    for k in range(i, size):
-                        gram[i, k] += block_gram[i, k]
-            precision = prior.precision[prior.group[row]]
+                count = min(end - begin, _BLOCK)
+                _gather(ratings.other, ratings.value, begin, count, design, block)
+                _add_gram(block, count, gram, lane)
+            group = prior.group[row]
             for i in range(size):
-                mean[i] = noise_precision * moment[i]
+                mean[i, lane] = noise_precision * gram[i, size, lane]
                 for k in range(size):
-                    mean[i] += precision[i, k] * prior.mean[row, k]
+                    mean[i, lane] += prior.precision[group, i, k] * prior.mean[row, k]
                 for k in range(i, size):
-                    factor[i, k] = noise_precision * gram[i, k] + precision[i, k]
-            for observation in range(known.start[row], known.start[row + 1]):
-                along, value = known.direction[observation], known.value[observation]
+                    factor[i, k, lane] = noise_precision * gram[i, k, lane] + prior.precision[group, i, k]
+            for p in range(known.start[row], known.start[row + 1]):
                 for i in range(size):
-                    mean[i] += along[i] * value
+                    mean[i, lane] += known.direction[p, i] * known.value[p]
                     for k in range(i, size):
-                        factor[i, k] += along[i] * along[k]
-            _factorise(factor)
-            _solve_lower(factor, mean)
-            _solve_upper(factor, mean)
-            fill_normal(row_stream(key, row), deviation)
-            _solve_upper(factor, deviation)
-            error = squares
+                        factor[i, k, lane] += known.direction[p, i] * known.direction[p, k]
+            fill_normal(row_stream(key, row), normal)
+            draw[:, lane] = normal
+        _factorise(factor)
+        _solve_lower(factor, mean)
+        draw += mean
+        _solve_upper(factor, mean)
+        _solve_upper(factor, draw)
+        for lane in range(min(_LANES, rows - chunk * _LANES)):
+            row = ratings.order[chunk * _LANES + lane]
+            error = gram[size, size, lane]
             for i in range(size):
-                means[row, i] = mean[i]
-                deviation[i] += mean[i]
-                draws[row, i] = deviation[i]
-            for i in range(size):
-                error += deviation[i] * (gram[i, i] * deviation[i] - 2.0 * moment[i])
+                means[row, i], draws[row, i] = mean[i, lane], draw[i, lane]
+                error += draw[i, lane] * (gram[i, i, lane] * draw[i, lane] - 2.0 * gram[i, size, lane])
                 for k in range(i + 1, size):
-                    error += 2.0 * gram[i, k] * deviation[i] * deviation[k]
+                    error += 2.0 * gram[i, k, lane] * draw[i, lane] * draw[k, lane]
             errors[row] = max(error, 0.0)
