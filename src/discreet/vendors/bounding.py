@@ -37,7 +37,7 @@ def clipped(vectors: NDArray[np.float64], bound: float) -> NDArray[np.float64]:
 
 
 def own_deviation(ratings: Ratings, shrinkage: float) -> NDArray[np.float64]:
-    """Each user's mean deviation from the middle of the scale, drawn to 0 by so many ratings. It stays at the vendor."""
+    """Each user's mean deviation from the middle of the scale, drawn to 0 by so many ratings; kept at the vendor."""
     users = len(ratings.users)
     total = np.bincount(ratings.user, ratings.value - sum(ratings.scale) / 2, minlength=users)
     return np.asarray(total / (np.bincount(ratings.user, minlength=users) + shrinkage))

@@ -34,9 +34,10 @@ class Descent:
     error_bound: float
     start_bound: float = 2.0
     bias_prior: float = 0.6
-    bias_ridge: float = 3.0
-    vector_ridge: float = 3.0
-    count_floor: float = 3.0
+    later_bias_prior: float = 0.2
+    vector_prior: float = 0.4
+    ridge: float = 1.0
+    """In ratings, how strongly rows are drawn to where they started, noise apart."""
     guess: float = 0.5
     averaged: float = 0.5
     """The share of the rounds, the last ones, whose factors are averaged."""
@@ -77,10 +78,29 @@ class Descent:
         return np.asarray(np.clip((ratings.value - fitted) / self.error_bound, -1.0, 1.0))
 
     def stepped(
-        self, rows: NDArray[np.float64], gradients: NDArray[np.float64], counts: NDArray[np.float64]
+        self,
+        rows: NDArray[np.float64],
+        gradients: NDArray[np.float64],
+        counts: NDArray[np.float64],
+        biases: NDArray[np.float64],
+        sigma: float,
     ) -> NDArray[np.float64]:
-        """One step of each row, its length by the row's count and by the curvature that bounded vectors can have."""
-        return rows + self.step * (gradients - self._ridge * rows) / self._scale(counts)
+        """One step of each row against its noised gradient, drawn to its first bias and to vectors of 0 (`pulls`)."""
+        anchor = np.zeros_like(rows)
+        anchor[:, 0] = biases
+        pulls = self.pulls(counts, sigma)
+        return np.asarray(rows + self.step * (gradients - pulls * (rows - anchor)) / (self._curvature(counts) + pulls))
+
+    def pulls(self, counts: NDArray[np.float64], sigma: float) -> NDArray[np.float64]:
+        """How strongly each coordinate is drawn to its anchor: the more noise, and the fewer ratings, the more.
+
+        Where the curvature is a, steady rounds of step γ leave noise of variance γ/(2 − γ)·ν/a², so the best linear
+        estimate of a deviation of prior variance τ² pulls with γ/(2 − γ)·ν/(τ²·a). Noise and counts are known, so this
+        is post-processing.
+        """
+        noise = self.step / (2 - self.step) * (sigma * self.error_bound * self.row_bound) ** 2
+        prior = np.array([self.later_bias_prior] + [self.vector_prior] * self.dimension) ** 2
+        return np.asarray(self.ridge + noise / (prior * np.maximum(self._curvature(counts), 1e-3)))
 
     def noise(self, sigma: float, heat: float, counts: NDArray[np.float64]) -> NDArray[np.float64] | float:
         """The standard deviation of the noise on gradients: `sigma`, or what Langevin dynamics need if that is more.
@@ -90,7 +110,8 @@ class Descent:
         """
         if heat == 0:
             return sigma
-        return np.maximum(sigma, np.sqrt(heat * self._scale(counts) / self.step) / (self.error_bound * self.row_bound))
+        scale = self._curvature(counts) + self.pulls(counts, sigma)
+        return np.maximum(sigma, np.sqrt(heat * scale / self.step) / (self.error_bound * self.row_bound))
 
     def least_noise(self, heat: float) -> float:
         """The least that `noise` can be for any item, by its heat alone."""
@@ -101,13 +122,11 @@ class Descent:
         drawn = generator.standard_normal((count, self.dimension)) * (self.guess / math.sqrt(max(self.dimension, 1)))
         return clipped(drawn, self.vector_bound)
 
-    @property
-    def _ridge(self) -> NDArray[np.float64]:
-        return np.array([self.bias_ridge] + [self.vector_ridge] * self.dimension)
-
-    def _scale(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
-        curvature = np.array([1.0] + [self.vector_bound**2 / max(self.dimension, 1)] * self.dimension)
-        return np.asarray((counts + self.count_floor)[:, None] * curvature + self._ridge)
+    def _curvature(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """About the second derivative of each coordinate: its ratings times the square of what multiplies it."""
+        return np.asarray(
+            counts[:, None] * np.array([1.0] + [self.vector_bound**2 / max(self.dimension, 1)] * self.dimension)
+        )
 
     def first_averaged(self) -> int:
         """The first round whose factors are averaged."""
@@ -156,7 +175,9 @@ def descend_for_users(
         gradients = gradients + settings.noise(sigmas[1], heat, start.counts) * generator.standard_normal(
             gradients.shape
         )
-        rows = settings.stepped(items.rows, gradients * unit / sampling, start.counts)
+        rows = settings.stepped(
+            items.rows, gradients * unit / sampling, start.counts, start.deviations, sigmas[1] / sampling
+        )
         items = ItemFactors(items.mean, rows)
         if number >= settings.first_averaged():
             total += rows
@@ -203,8 +224,9 @@ def descend_for_ratings(
         by_user = by_user + settings.noise(sigmas[1], heat, user_start.counts) * generator.standard_normal(
             by_user.shape
         )
-        rows = settings.stepped(rows, by_item * unit / sampling, item_start.counts)
-        users = settings.stepped(users, by_user * unit / sampling, user_start.counts)
+        sigma = math.sqrt(2) * sigmas[1] / sampling
+        rows = settings.stepped(rows, by_item * unit / sampling, item_start.counts, item_start.deviations, sigma)
+        users = settings.stepped(users, by_user * unit / sampling, user_start.counts, user_start.deviations, sigma)
         rows[:, 1:] = clipped(rows[:, 1:], settings.vector_bound)
         users[:, 1:] = clipped(users[:, 1:], settings.vector_bound)
         if number >= settings.first_averaged():

@@ -22,10 +22,10 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.vendors.bounding import clipped, even_weights, own_deviation
 from discreet.vendors.partition import Level
 from discreet.vendors.private_factors import PrivateFactors
-from discreet.vendors.private_start import RATING_SPREAD, TYPICAL_WEIGHT, private_means, shares
+from discreet.vendors.private_start import TYPICAL_WEIGHT, private_means, shares
+from discreet.vendors.shrinkage import shrunk_solutions
 from discreet.vendors.user_vectors import (
     ItemFactors,
-    UserRidge,
     fit_users,
     normal_equations,
     pair_products,
@@ -52,7 +52,7 @@ class DPALS(PrivateFactors):
 
     The paper samples k ratings of each user with weight 1, and noises all entries of the upper triangle alike; weights
     and isometric coordinates serve the same proof with less noise. Its claim holds, so both calibrations are one. V is
-    solved with what is known of the noise (`solved`), and each item's bias is carried from round to round.
+    solved with what is known of the noise (`shrunk_solutions`), and each item's bias is carried from round to round.
     """
 
     name: ClassVar[str] = "dpals"
@@ -127,21 +127,12 @@ class DPALS(PrivateFactors):
     def solved(
         self, products: NDArray[np.float64], sums: NDArray[np.float64], sigma: float, before: ItemFactors
     ) -> ItemFactors:
-        """V from noised statistics: A made positive semidefinite, and least squares that know the noise.
-
-        With g = A·s + noise of variance ν and a step s of prior variance τ², the best linear estimate in A's eigenbasis
-        is a/(a² + ν/τ²)·g. It is post-processing.
-        """
+        """V moved by the solutions of the noised normal equations."""
         width = before.rows.shape[1]
         matrices = unpacked(products / _isometry(width), width) * (self._size**2 / self.curvature_weight)
         unit = self.error_bound * self._size
-        values, vectors = np.linalg.eigh(matrices)
-        values = np.maximum(values, 0.0)
         prior = np.array([self.later_bias_prior] + [self.vector_prior] * (width - 1)) ** 2
-        priors = np.einsum("nij,i->nj", vectors**2, prior)
-        noise = (sigma * unit) ** 2 + RATING_SPREAD**2 * TYPICAL_WEIGHT * values
-        gain = values / np.maximum(values**2 + noise / priors, 1e-12)
-        step = np.einsum("nij,nj->ni", vectors, gain * np.einsum("nij,ni->nj", vectors, sums * unit))
+        step = shrunk_solutions(matrices, sums * unit, (sigma * unit) ** 2, prior, TYPICAL_WEIGHT)
         return ItemFactors(before.mean, before.rows + step)
 
     @property
