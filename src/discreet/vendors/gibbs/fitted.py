@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 def _mean_scores(
     users: NDArray[np.float32], items: NDArray[np.float32], user: NDArray[np.int32], item: NDArray[np.int32]
 ) -> NDArray[np.float64]:
-    scores = np.zeros(len(user))
+    scores: NDArray[np.float64] = np.zeros(len(user))
     samples, _, size = users.shape
     for pair in prange(len(user)):
         for sample in range(samples):
@@ -21,8 +21,8 @@ def _mean_scores(
             score = left[0] + right[0]
             for k in range(1, size):
                 score += left[k] * right[k]
-            scores[pair] += score
-    return scores / samples
+            scores[pair] += score / samples
+    return scores
 
 
 @dataclass(frozen=True, eq=False)

@@ -67,15 +67,11 @@ class GibbsMF:
         for iteration in track(range(self.iterations), "sampling factors"):
             hyper.draw(rng, item_rows)
             item_prior = RowPrior(hyper.mean, prior.groups, hyper.precision)
-            key = keys[2 * iteration]
-            draw_rows(
-                by_item, padded(user_rows), noise_precision, item_prior, known, key, item_rows, item_means, item_errors
-            )
+            given = (padded(user_rows), noise_precision, item_prior, known, keys[2 * iteration])
+            draw_rows(by_item, *given, item_rows, item_means, item_errors)
             user_prior = RowPrior(user_mean, user_group, draw_precision(rng, user_rows)[None])
-            key = keys[2 * iteration + 1]
-            draw_rows(
-                by_user, padded(item_rows), noise_precision, user_prior, nothing, key, user_rows, user_means, user_errors
-            )
+            given = (padded(item_rows), noise_precision, user_prior, nothing, keys[2 * iteration + 1])
+            draw_rows(by_user, *given, user_rows, user_means, user_errors)
             noise_precision = rng.gamma(1 + len(ratings) / 2, 1 / (1 + user_errors.sum() / 2))
             if iteration >= self.burn_in:
                 user_samples[iteration - self.burn_in] = user_means

@@ -5,8 +5,8 @@ bias, α the precision of the noise, and a prior N(m, Λ⁻¹), a row is drawn f
 
     precision  A = Λ + α Σ_j x_j x_jᵀ + Σ_p a_p a_pᵀ / s_p²,    mean  A⁻¹ (Λ m + α Σ_j t_j x_j + Σ_p a_p y_p / s_p²)
 
-where p runs over the row's pseudo-observations y_p = a_p · row + N(0, s_p²). Sums are in single precision over blocks of
-ratings and in double precision over the blocks and from there on.
+where p runs over the row's pseudo-observations y_p = a_p · row + N(0, s_p²). Sums are in single precision over blocks
+of ratings, and in double precision over the blocks and from there on.
 """
 
 from __future__ import annotations
