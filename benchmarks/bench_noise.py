@@ -14,7 +14,7 @@ from statistics import median
 import numpy as np
 import opendp.prelude as opendp
 
-from discreet.privacy.mechanisms import TopicHistogram
+from discreet.privacy.mechanisms import TopicCounts
 from discreet.privacy.noise import SecureNoise
 
 SIZE = 100_000
@@ -46,10 +46,10 @@ def compare_with_opendp(sigma: int) -> float:
 
 def time_release(topics: int) -> float:
     """Print and return the median milliseconds of one release, from parameters to bytes."""
-    history = np.random.default_rng(0).dirichlet(np.ones(topics), 30)
+    history = np.random.default_rng(0).integers(0, topics, 30)
 
     def release() -> bytes:
-        mechanism = TopicHistogram(epsilon=1.0, topics=topics, history_length=30)
+        mechanism = TopicCounts(epsilon=1.0, topics=topics)
         return mechanism.release(history, SecureNoise()).to_bytes()
 
     taken = median(seconds(release, 500)) * 1e3

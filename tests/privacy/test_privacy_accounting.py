@@ -36,7 +36,7 @@ from discreet.privacy.mechanisms.label_permutation import LabelPermutation
 from discreet.privacy.mechanisms.laplace import Laplace
 from discreet.privacy.mechanisms.randomized_response import RandomizedResponse
 from discreet.privacy.mechanisms.subset_selection import SubsetSelection
-from discreet.privacy.mechanisms.topic_histogram import TopicHistogram
+from discreet.privacy.mechanisms.topic_counts import TopicCounts
 
 KNOWN_EVENTS = [
     dp.GaussianDpEvent(1.7),
@@ -272,8 +272,8 @@ def test_adjacencies_do_not_mix():
 
 
 MECHANISMS = [
-    TopicHistogram(epsilon=0.7, topics=12, history_length=5),
-    TopicHistogram(epsilon=0.7, delta=1e-6, topics=12, history_length=5),
+    TopicCounts(epsilon=0.7, topics=12),
+    TopicCounts(epsilon=0.7, delta=1e-6, topics=12),
     ClippedMean(epsilon=2.0, theta=1.0, dimension=8, history_length=4),
     ClippedAttention(epsilon=3.0, dimension=5, theta=0.5),
     ClippedAttention(epsilon=3.0, dimension=5, theta=0.5, calibration=Calibration.PAPER),

@@ -26,7 +26,7 @@ from discreet.privacy.mechanisms import (
     LabelPermutation,
     RandomizedResponse,
     SubsetSelection,
-    TopicHistogram,
+    TopicCounts,
     private_attention,
 )
 from discreet.privacy.mechanisms.gaussian import gaussian_delta
@@ -174,27 +174,17 @@ def test_attention_stays_within_its_lattice_sensitivity(seed, theta, epsilon):
     assert np.linalg.norm(a - b) <= mechanism.lattice_l2
 
 
-@given(st.integers(0, 10_000), st.integers(1, 30), st.integers(2, 40))
-@settings(max_examples=60, deadline=None)
-def test_topic_histogram_moves_by_two_over_h(seed, clicks, topics):
-    random = np.random.default_rng(seed)
-    mechanism = TopicHistogram(epsilon=1.0, topics=topics, history_length=clicks)
-    rows = random.dirichlet(np.full(topics, 0.1), clicks)
-    other = rows.copy()
-    other[0] = np.eye(topics)[int(rows[0].argmin())]
-    a, b = mechanism.checked(rows), mechanism.checked(other)
-    assert np.abs(a - b).sum() <= mechanism.lattice_l1
-    assert np.linalg.norm(a - b) <= mechanism.lattice_l2
-    assert a.sum() * mechanism.step == pytest.approx(1.0)
-    assert np.abs(a * mechanism.step - rows.mean(axis=0)).max() <= 1 / 1024
-    assert mechanism.sensitivity.l1 == 2 / clicks
-    assert mechanism.lattice_l1 * mechanism.step == pytest.approx(2 / clicks)
-
-
-def test_topic_histogram_sensitivity_is_attained():
-    mechanism = TopicHistogram(epsilon=1.0, topics=3, history_length=2)
-    a, b = mechanism.checked([[1, 0, 0], [0, 0, 1]]), mechanism.checked([[0, 1, 0], [0, 0, 1]])
-    assert np.abs(a - b).sum() == mechanism.lattice_l1
+@given(st.lists(st.integers(0, 11), min_size=1, max_size=30), st.integers(0, 11))
+def test_topic_counts_move_by_two_when_a_click_is_replaced_and_by_one_when_it_is_left_out(clicks, other):
+    replaced = TopicCounts(epsilon=1.0, topics=12)
+    left_out = TopicCounts(epsilon=1.0, topics=12, adjacency=Adjacency.ADD_REMOVE)
+    before = replaced.checked(clicks)
+    moved, fewer = replaced.checked([other, *clicks[1:]]), left_out.checked(clicks[1:])
+    assert before.sum() == len(clicks)
+    assert np.abs(before - moved).sum() == (replaced.lattice_l1 if other != clicks[0] else 0)
+    assert np.linalg.norm(before - moved) <= replaced.lattice_l2
+    assert np.abs(before - fewer).sum() == left_out.lattice_l1 == 1
+    assert left_out.scale * 2 == replaced.scale
 
 
 @given(st.integers(0, 10_000), st.integers(1, 20), st.integers(1, 30), st.floats(0.001, 10))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from test_privacy_guarantee import example, guarantees
 
 from discreet.errors import DiscreetError
-from discreet.privacy.mechanisms import AnalyticGaussian, FloatNoise, Laplace, TopicHistogram
+from discreet.privacy.mechanisms import AnalyticGaussian, FloatNoise, Laplace, TopicCounts
 from discreet.privacy.noise import Noise, SecureNoise, SimulatedNoise
 from discreet.privacy.release import FloatPayload, LatticePayload, Release, SimulatedRelease, seal
 from discreet.privacy.release_format import decode, encode
@@ -46,8 +46,8 @@ def test_values_are_integers_times_step():
 
 
 def test_a_serving_sized_release_is_small():
-    mechanism = TopicHistogram(epsilon=1.0, topics=12, history_length=20)
-    sent = mechanism.release(np.full((20, 12), 1 / 12), SecureNoise())
+    mechanism = TopicCounts(epsilon=1.0, topics=12)
+    sent = mechanism.release(np.arange(20) % 12, SecureNoise())
     assert len(sent.to_bytes()) < 120
 
 
@@ -123,12 +123,12 @@ def test_the_format_is_pinned():
 
 
 def test_simulated_noise_makes_something_that_cannot_be_sent():
-    mechanism = TopicHistogram(epsilon=1.0, topics=2, history_length=1)
-    simulated = mechanism.release([[0.5, 0.5]], SimulatedNoise(1))
+    mechanism = TopicCounts(epsilon=1.0, topics=2)
+    simulated = mechanism.release([0, 1], SimulatedNoise(1))
     assert type(simulated) is SimulatedRelease
     assert not isinstance(simulated, Release)
     assert not hasattr(simulated, "to_bytes")
-    assert type(mechanism.release([[0.5, 0.5]], SecureNoise())) is Release
+    assert type(mechanism.release([0, 1], SecureNoise())) is Release
 
 
 def test_a_release_cannot_be_made_by_hand_or_changed():

@@ -14,7 +14,7 @@ from discreet.privacy.mechanisms.padding import RandomPadding, padded_epsilon, u
 from discreet.privacy.mechanisms.randomized_response import RandomizedResponse
 from discreet.privacy.mechanisms.registry import MECHANISMS
 from discreet.privacy.mechanisms.subset_selection import SubsetSelection
-from discreet.privacy.mechanisms.topic_histogram import TopicHistogram
+from discreet.privacy.mechanisms.topic_counts import TopicCounts
 
 __all__ = [
     "MECHANISMS",
@@ -36,7 +36,7 @@ __all__ = [
     "Sensitivity",
     "SubsetSelection",
     "Theorem",
-    "TopicHistogram",
+    "TopicCounts",
     "padded_epsilon",
     "positive_weights",
     "private_attention",

@@ -15,12 +15,12 @@ from discreet.privacy.mechanisms.laplace import Laplace
 from discreet.privacy.mechanisms.padding import RandomPadding
 from discreet.privacy.mechanisms.randomized_response import RandomizedResponse
 from discreet.privacy.mechanisms.subset_selection import SubsetSelection
-from discreet.privacy.mechanisms.topic_histogram import TopicHistogram
+from discreet.privacy.mechanisms.topic_counts import TopicCounts
 
 MECHANISMS: dict[str, type[Mechanism]] = {
     kind.name: kind
     for kind in (
-        TopicHistogram,
+        TopicCounts,
         ClippedMean,
         ClippedAttention,
         RandomPadding,

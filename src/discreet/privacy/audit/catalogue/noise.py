@@ -12,7 +12,7 @@ from discreet.privacy.mechanisms.averages import DPAverage, DPItemAverages
 from discreet.privacy.mechanisms.base import Calibration
 from discreet.privacy.mechanisms.clipped_mean import ClippedMean
 from discreet.privacy.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
-from discreet.privacy.mechanisms.topic_histogram import TopicHistogram
+from discreet.privacy.mechanisms.topic_counts import TopicCounts
 
 _RUNS = 200_000
 _FEWER = 80_000
@@ -34,12 +34,13 @@ for _epsilon in (1.0, 10.0):
     register(between(_gaussian, *_ends, _setting, runs=_RUNS, scores=_SQUARED))
 
 for _epsilon in (0.5, 3.0):
-    _histogram = TopicHistogram(epsilon=_epsilon, topics=12, history_length=5)
-    _history = np.eye(12)[[0, 1, 2, 3, 4]]
-    _other = np.eye(12)[[5, 1, 2, 3, 4]]
-    register(between(_histogram, _history, _other, f"K=12 H=5 ε={_epsilon:g}", runs=_FEWER))
-_histogram = TopicHistogram(epsilon=3.0, delta=1e-6, topics=12, history_length=5)
-register(between(_histogram, _history, _other, "K=12 H=5 ε=3 δ=1e-6", runs=_FEWER, scores=_SQUARED))
+    _counts = TopicCounts(epsilon=_epsilon, topics=12)
+    _history, _other = [0, 1, 2, 3, 4], [5, 1, 2, 3, 4]
+    register(between(_counts, _history, _other, f"K=12 ε={_epsilon:g}", runs=_FEWER))
+    _hidden = TopicCounts(epsilon=_epsilon, topics=12, adjacency=Adjacency.ADD_REMOVE)
+    register(between(_hidden, _history, _history[1:], f"K=12 ε={_epsilon:g}, length hidden", runs=_FEWER))
+_counts = TopicCounts(epsilon=3.0, delta=1e-6, topics=12)
+register(between(_counts, _history, _other, "K=12 ε=3 δ=1e-6", runs=_FEWER, scores=_SQUARED))
 
 _corner = np.ones((4, 3))
 _opposite = np.vstack([-_corner[:1], _corner[1:]])
