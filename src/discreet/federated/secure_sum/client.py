@@ -97,7 +97,6 @@ class Client:
         holders, threshold = [self._me, *sorted(neighbours)], self._terms.plan.threshold
         key_shares = split(int.from_bytes(self._masking.private_bytes_raw(), "little"), holders, threshold)
         seed_shares = split(int.from_bytes(self._seed, "little"), holders, threshold)
-        self._key_shares: dict[int, bytes] = {}
         self._seed_shares = {self._me: share_to_bytes(seed_shares[self._me])}
         self._secrets = {v: keys.agree(self._sealing, v, one.sealing_key) for v, one in neighbours.items()}
         sealed = tuple(
@@ -119,13 +118,14 @@ class Client:
             raise ValueError(f"the round sums vectors of {self._terms.length} entries, not {len(residues)}")
         sealed = self._check_delivery(delivery)
         self._enough("neighbours that shared keys", len(sealed) + 1, self._terms.plan.threshold)
-        for v, data in sealed.items():
-            self._key_shares[v], self._seed_shares[v] = self._open(v, data)
+        opened = {v: self._open(v, data) for v, data in sealed.items()}
         add_mask(residues, keys.self_mask_key(self._seed, self._me, self._session))
         for v in sealed:
             key = keys.pair_mask_key(self._masking, self._me, v, self._neighbours[v].masking_key, self._session)
             add_mask(residues, key, subtract=v < self._me)
         self._sharers = delivery.sharers
+        self._key_shares = {v: key_share for v, (key_share, _) in opened.items()}
+        self._seed_shares |= {v: seed_share for v, (_, seed_share) in opened.items()}
         del self._seed, self._masking, self._sealing, self._secrets
         self.step = Step.AGREE
         message = MaskedInput(context=self._session, sender=self._me, residues=residues.tobytes())
@@ -154,14 +154,16 @@ class Client:
         """
         self._expect(Step.UNMASK)
         self._same_session(agreements)
+        quorum = self._terms.plan.quorum
         for one in agreements.agreements:
             if one.sender not in self._survivors:
                 raise UnknownClient(one.sender)
             self._same_session(one, one.sender)
-            one.check(self._terms.roster[one.sender])
             if one.digest != self._digest:
                 raise SurvivorsDisagree(f"client {one.sender} was told of other survivors than client {self._me}")
-        self._enough("agreements", len(agreements.agreements), self._terms.plan.quorum)
+        for one in agreements.agreements[:quorum]:
+            one.check(self._terms.roster[one.sender])
+        self._enough("agreements", len(agreements.agreements), quorum)
         self.step = Step.DONE
         message = Unmasking(
             context=self._session,

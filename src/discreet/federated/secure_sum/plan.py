@@ -6,12 +6,12 @@ each has the k/2 nearest on either side for neighbours (Bell et al. 2020, with t
 masks of a round from n² down to n·k with k = O(log n).
 
 Let c clients collude with the server and d drop out, each set chosen without knowledge of the circle. A round can fail
-in three ways, and `Plan.risks` bounds the probability of each (X, L hypergeometric: of the other n − 1 clients, k are
-neighbours, of which X collude or L drop out):
+in three ways, and `Plan.risks` bounds the probability of each. X, L and L' are hypergeometric: k neighbours are drawn
+from the other n − 1 clients, of whom c collude (X), d drop out (L) or d − 1 besides the client itself do (L').
 
-    both shares   n · P[X ≥ 2t − k − 1]             somebody's two kinds of share are within the server's reach
-    split         n · Π_{i<k/2} (c+d−i)/(n−i)       the honest survivors fall into two parts, whose sums the server sees
-    stuck         n · P[k − L < t]                  somebody's secret cannot be rebuilt, and the round is lost
+    both shares   (n − c) · P[X ≥ 2t − k − 1]                     somebody's two secrets are within the server's reach
+    split         n · Π_{i<k/2} (c + d − i)/(n − i)               the server sees the sums of parts of the survivors
+    stuck         d · P[k − L' < t] + (n − d) · P[k + 1 − L < t]  a secret cannot be rebuilt, and the round is lost
 
 The first is stricter than the paper's P[X ≥ t]: of the k + 1 holders each honest one gives one kind of share only, so a
 server that lies about who dropped out needs 2(t − X) ≤ k + 1 − X. A split takes two runs of k/2 in the circle, so it
@@ -115,8 +115,10 @@ class Plan:
         n, k, t = self.clients, self.degree, self.threshold
         if 2 * self.quorum <= n + colluding:
             return Risks(1.0, 1.0, 1.0)
-        both = n * _tail(n - 1, colluding, k, 2 * t - k - 1)
-        stuck = n * _tail(n - 1, dropping, k, k - t + 1)
+        both = (n - colluding) * _tail(n - 1, colluding, k, 2 * t - k - 1)
+        stuck = (n - dropping) * _tail(n - 1, dropping, k, k - t + 2)
+        if dropping:
+            stuck += dropping * _tail(n - 1, dropping - 1, k, k - t + 1)
         gone = colluding + min(dropping, n - self.quorum)
         split = 0.0 if self.is_complete or gone < k else n * _run(n, gone, k // 2)
         lost = 1.0 if n - dropping < self.quorum else min(1.0, stuck)

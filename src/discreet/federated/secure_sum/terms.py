@@ -86,9 +86,9 @@ class Terms:
         """
         ring = sorted(self.roster, key=lambda client: _hash(b"place", session, number(client)))
         n, reach = len(ring), (self.plan.degree + 1) // 2
+        around = 3 * ring
         return {
-            client: frozenset(ring[(at + step) % n] for step in range(-reach, reach + 1)) - {client}
-            for at, client in enumerate(ring)
+            client: frozenset(around[n + at - reach : n + at + reach + 1]) - {client} for at, client in enumerate(ring)
         }
 
 
