@@ -1,0 +1,82 @@
+"""From noised sums and counts to what they say about each item.
+
+Both are noisy, and their ratio is wild where counts are small. So the true weight W of an item is integrated out: its
+distribution over the items is learnt from the released values themselves (maximum likelihood on a grid, by EM).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.vendors.sharing.contributions import COUNT_WEIGHT, Floats
+
+RATING_VARIANCE = 0.85
+"""Of a rating, in stars, around its item's bias."""
+BIAS_VARIANCE = 0.25
+"""Of items' biases, in stars."""
+RATING_WEIGHT = 0.08
+"""What one rating weighs: 1/√(a user's ratings), more or less."""
+
+_GRID = 60
+_ITERATIONS = 60
+_LEAST_WEIGHT = 0.02
+_LEAST_PRECISION = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class ItemEstimates:
+    """What the opening says about each item.
+
+    Attributes:
+        bias: The expected bias given the release, shrunk to 0 where that says little.
+        observed: An unshrunk observation of the bias, and
+        deviation: its standard deviation; together they are worth as much as the release.
+        weight: The expected weight of the item's ratings.
+    """
+
+    bias: Floats
+    observed: Floats
+    deviation: Floats
+    weight: Floats
+
+
+def item_estimates(sums: Floats, counts: Floats, deviation: float) -> ItemEstimates:
+    """Posterior mean and an equivalent observation of each item's bias, from the opening's answer.
+
+    Model: sum = W·b + N(0, σ² + s²·w̄·W) and count = W + N(0, σ²), b ~ N(0, τ²), W from a distribution that is learnt.
+    The posterior of b is a mixture of normals; its mean and variance, with the prior taken out, are the observation.
+
+    Args:
+        sums: Weighted residuals of each item, with noise.
+        counts: Weights of each item, times `COUNT_WEIGHT`, with noise.
+        deviation: σ of the noise in both.
+    """
+    weights = counts / COUNT_WEIGHT
+    grid = np.geomspace(_LEAST_WEIGHT, 1.2 * max(1.0, float(weights.max(initial=0.0))), _GRID)
+    sampling = deviation**2 + RATING_VARIANCE * RATING_WEIGHT * grid
+    total = sampling + BIAS_VARIANCE * grid**2
+    log_likelihood = (
+        -0.5 * np.square((weights[:, None] - grid) * COUNT_WEIGHT / deviation)
+        - 0.5 * np.square(sums)[:, None] / total
+        - 0.5 * np.log(total)
+    )
+    posterior = _mixture(log_likelihood)
+    variances = 1 / (1 / BIAS_VARIANCE + grid**2 / sampling)
+    means = sums[:, None] * (variances * grid / sampling)
+    bias = (posterior * means).sum(axis=1)
+    variance = (posterior * (variances + means**2)).sum(axis=1) - bias**2
+    precision = np.maximum(1 / variance - 1 / BIAS_VARIANCE, _LEAST_PRECISION)
+    return ItemEstimates(bias, bias / variance / precision, precision**-0.5, posterior @ grid)
+
+
+def _mixture(log_likelihood: Floats) -> Floats:
+    """The posterior over the grid of each row, with the grid's weights at (nearly) their maximum likelihood."""
+    likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
+    prior = np.full(likelihood.shape[1], 1 / likelihood.shape[1])
+    for _ in range(_ITERATIONS):
+        posterior = likelihood * prior
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        prior = posterior.mean(axis=0)
+    return np.asarray(posterior)
