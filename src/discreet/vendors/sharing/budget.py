@@ -4,20 +4,19 @@ Vendor v adds to what it gives to the secure sum discrete Gaussian noise of vari
 the sum knows its own noise, and t others who collude with it tell theirs, so noise of variance σ² at least hides every
 user of the rest.
 
-**Theorem.** Let S(v) be the rounds' vectors with L2 sensitivities Δ_r, and let σ_r/Δ_r = m/√s_r with Σ s_r = 1. Then all
-rounds together, each free to depend on the earlier ones' results, are (ε, δ)-DP for ε = ε₀ + η and
-δ = e^η·(δ₀ + e^ε₀·η), where (ε₀, δ₀) is what the analytic Gaussian of multiplier m has, and
-η = Σ_r d_r·(1/(24·σ_r²) + τ_r), with τ = 10·Σ_{k<n} e^{−2π²(σ²/n)·k/(k+1)} for the n = N − 1 − t parts (σ in lattice
-steps, d_r the number of values).
+**Theorem.** Let the rounds' vectors have L2 sensitivities Δ_r, and let σ_r/Δ_r = m/√s_r with Σ s_r = 1. Then all rounds
+together, each free to depend on the earlier ones' results, are (ε, δ)-DP for ε = ε₀ + η, δ = e^η·(δ₀ + e^ε₀·η), where
+(ε₀, δ₀) is what the analytic Gaussian of multiplier m has, and η = Σ_r d_r·(1/(24·σ_r²) + τ_r) with
+τ = 10·Σ_{k<n} e^{−2π²(σ²/n)·k/(k+1)} for the n = N − 1 − t parts (σ in lattice steps, d_r the number of values).
 
 Proof. (1) A sum of n discrete Gaussians is pointwise within a factor e^τ of the discrete Gaussian of variance σ²
-(Kairouz, Liu, Steinke 2021, on convolutions). (2) The discrete Gaussian P is at most e^{1/(24σ²)} times the rounded continuous
-Gaussian Q: by Poisson summation Σ_m φ(m) ≥ 1, so P(k) ≤ φ(k), and by Jensen Q(k) = φ(k)·∫ e^{−t²/2σ²}·cosh(kt/σ²) dt
-over |t| ≤ 1/2 is at least φ(k)·e^{−1/(24σ²)}, as t² has mean 1/12. (3) So the joint distribution of all rounds is
-pointwise at most e^η times the one with rounded continuous noise, and within η of it in total variation. (4) Contributions
-are whole numbers, so rounding continuous noise is post-processing of the Gaussian mechanism; adaptive rounds of it
-compose to the one of multiplier 1/√(Σ s_r/m²) = m (Dong, Roth, Su 2022, Corollary 3.3). Changing P for Q on one side
-and Q for P on the other gives the claim. The lattice is so fine (`UNIT`) that η is below 10⁻¹⁶.
+(Kairouz, Liu, Steinke 2021, on convolutions). (2) The discrete Gaussian P is at most e^{1/(24σ²)} times the rounded
+continuous Gaussian Q: by Poisson summation Σ_m φ(m) ≥ 1, so P(k) ≤ φ(k), and by Jensen
+Q(k) = φ(k)·∫ e^{−t²/2σ²}·cosh(kt/σ²) dt over |t| ≤ 1/2 is at least φ(k)·e^{−1/(24σ²)}, as t² has mean 1/12. (3) So the
+joint distribution of all rounds is pointwise at most e^η times that with rounded continuous noise, and within η of it
+in total variation. (4) Contributions are whole numbers, so rounding continuous noise is post-processing of the Gaussian
+mechanism; adaptive rounds of it compose to the one of multiplier 1/√(Σ s_r/m²) = m (Dong, Roth, Su 2022). With P
+for Q on one side and Q for P on the other this gives the claim. The lattice is so fine (`UNIT`) that η is below 10⁻¹⁶.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class Budget:
             raise DiscreetError(f"sharing needs at least 2 vendors, not {self.vendors}")
         if not 0 <= self.colluders <= self.vendors - 2:
             raise DiscreetError(
-                f"with {self.vendors} vendors at most {self.vendors - 2} can collude with the reader, not {self.colluders}"
+                f"of {self.vendors} vendors at most {self.vendors - 2} can collude with one, not {self.colluders}"
             )
 
     @property
@@ -88,7 +87,11 @@ class Budget:
         return float(self.vendor_deviation(sensitivity, share)) * math.sqrt(self.vendors - 1)
 
     def true_cost(self, rounds: list[tuple[float, float, int]]) -> tuple[float, float]:
-        """(ε, δ) by the theorem for rounds of (sensitivity, share, number of values); refuses what exceeds the budget."""
+        """(ε, δ) by the theorem, for rounds of (sensitivity, share, number of values).
+
+        Raises:
+            DiscreetError: they cost more than the budget.
+        """
         squared, eta = 0.0, 0.0
         for sensitivity, share, size in rounds:
             sigma = float(self.vendor_deviation(sensitivity, share))

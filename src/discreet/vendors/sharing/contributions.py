@@ -13,6 +13,7 @@ which makes no norm longer, so the bounds hold exactly:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,7 +132,7 @@ def star(ratings: Ratings) -> float:
     return (high - low) / 4
 
 
-def _inverse(squares: Floats) -> Floats:
+def _inverse(squares: NDArray[Any]) -> Floats:
     """1/√squares, and 0 for those who have nothing to contribute."""
     return np.asarray(np.where(squares > 0, 1 / np.sqrt(np.where(squares > 0, squares, 1.0)), 0.0))
 

@@ -1,12 +1,12 @@
 """Sharing: user-level private statistics of the items, released once, as a prior in each vendor's own model.
 
-    the others ──▶ noised sums over users (secure sum) ──▶ minus the own share ──▶ prior ──▶ Gibbs sampler ◀── own ratings
+the others ──▶ noised sums over users (secure sum) ──▶ minus the own share ──▶ prior ──▶ Gibbs sampler ◀── own ratings
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class Sharing:
     epsilon: float
     delta: float = 1e-5
     colluders: int = 0
-    model: GibbsMF = GibbsMF()
+    model: GibbsMF = field(default_factory=GibbsMF)
 
     @property
     def name(self) -> str:

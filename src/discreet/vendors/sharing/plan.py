@@ -1,8 +1,8 @@
 """The course of the rounds. Every decision is made from public numbers and from what was released before.
 
-    opening ──▶ biases, popularity ──▶ is taste visible through the noise?
-                                         ├─ yes: pairs of popular items ──▶ directions ──▶ projections of all items
-                                         └─ no: the opening once more, with all the rest of the budget
+First the opening: how high and how often items are rated. If taste is visible through the noise that the budget allows,
+pairs of popular items follow, which give directions of taste, and then projections of all items onto them; otherwise
+the opening once more, with all the rest of the budget.
 """
 
 from __future__ import annotations
@@ -47,8 +47,11 @@ def converse(ask: Ask, budget: Budget, items: int) -> list[Answered]:
 
 
 def directions_worth(weight: float, budget: Budget, items: int) -> int:
-    """How many directions of taste to ask for, 0 if none would be seen: the signal expected from the released weight
-    of all ratings, over the noise's σ·√(popular items), from which on eigenvectors begin to show."""
+    """How many directions of taste to ask for; 0 if none would be seen.
+
+    The signal expected from the released weight of all ratings is set against σ·√(popular items) of the noise, from
+    which on eigenvectors begin to show.
+    """
     popular = min(POPULAR, items)
     sigma = total_deviation(UNIT / math.sqrt(2), PAIRS_SHARE, budget)
     visible = _TASTE * weight / (sigma * math.sqrt(popular))

@@ -40,7 +40,8 @@ def item_prior(
             leanings.append((rest.reshape(items, -1), deviation))
     estimates = item_estimates(sums / precision, counts / precision, precision**-0.5)
     own_weight = opening(own)[items:] / UNIT / COUNT_WEIGHT
-    columns = [public_features(own.items), standardised(np.log(1 + (estimates.weight + own_weight) / RATING_WEIGHT)[:, None])]
+    popularity = np.log1p((estimates.weight + own_weight) / RATING_WEIGHT)
+    columns = [public_features(own.items), standardised(popularity[:, None])]
     columns += [leaning_features(sums_, estimates.weight, deviation) for sums_, deviation in leanings]
     observed = estimates.observed - np.average(estimates.observed, weights=estimates.deviation**-2)
     pseudo = PseudoObservations.of_biases(
