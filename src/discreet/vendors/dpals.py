@@ -22,7 +22,7 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.vendors.bounding import clipped, even_weights, own_deviation
 from discreet.vendors.partition import Level
 from discreet.vendors.private_factors import PrivateFactors
-from discreet.vendors.private_start import TYPICAL_WEIGHT, private_means, shares
+from discreet.vendors.private_start import RATING_SPREAD, TYPICAL_WEIGHT, private_means, shares
 from discreet.vendors.shrinkage import shrunk_solutions
 from discreet.vendors.user_vectors import (
     ItemFactors,
@@ -70,6 +70,8 @@ class DPALS(PrivateFactors):
     bias_prior: float = 0.6
     later_bias_prior: float = 0.2
     vector_prior: float = 0.5
+    guess: float = 0.5
+    """The length of the random vectors to start from."""
 
     @property
     def protects(self) -> Level:
@@ -100,7 +102,7 @@ class DPALS(PrivateFactors):
         items = ItemFactors(middle + start.mean, start.deviations[:, None])
         if self.rounds and self.dimension:
             guess = generator.standard_normal((len(ratings.items), self.dimension)) / math.sqrt(self.dimension)
-            items = ItemFactors(items.mean, np.column_stack((items.rows, self.vector_prior * guess)))
+            items = ItemFactors(items.mean, np.column_stack((items.rows, self.guess * guess)))
         for number in range(self.rounds):
             users = fit_users(ratings, items, self.ridge)
             if number == 0:
@@ -127,12 +129,15 @@ class DPALS(PrivateFactors):
     def solved(
         self, products: NDArray[np.float64], sums: NDArray[np.float64], sigma: float, before: ItemFactors
     ) -> ItemFactors:
-        """V moved by the solutions of the noised normal equations."""
+        """V moved by the solutions of the noised normal equations, with a ridge that draws V to 0."""
         width = before.rows.shape[1]
         matrices = unpacked(products / _isometry(width), width) * (self._size**2 / self.curvature_weight)
         unit = self.error_bound * self._size
         prior = np.array([self.later_bias_prior] + [self.vector_prior] * (width - 1)) ** 2
-        step = shrunk_solutions(matrices, sums * unit, (sigma * unit) ** 2, prior, TYPICAL_WEIGHT)
+        ridge = RATING_SPREAD**2 * TYPICAL_WEIGHT / prior
+        ridge[0] = RATING_SPREAD**2 * TYPICAL_WEIGHT / self.bias_prior**2
+        targets = sums * unit - ridge * before.rows
+        step = shrunk_solutions(matrices, targets, (sigma * unit) ** 2, prior, TYPICAL_WEIGHT)
         return ItemFactors(before.mean, before.rows + step)
 
     @property

@@ -150,4 +150,4 @@ def _sampled(epsilon: float, delta: float, start_share: float, sampling: float, 
         joined = sampled_rounds(GaussianDpEvent(later), rate=sampling, rounds=rounds)
         return ComposedDpEvent([GaussianDpEvent(first), joined])
 
-    return both(calibrate(event, epsilon, delta, relative_tolerance=1e-3))
+    return both(calibrate(event, epsilon, delta, relative_tolerance=1e-2))
