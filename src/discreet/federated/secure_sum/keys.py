@@ -10,7 +10,6 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import sha256
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -19,7 +18,7 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from discreet.federated.secure_sum.refusals import MalformedMessage, MalformedShare, WrongSignature
+from discreet.federated.secure_sum.refusals import MalformedMessage, MalformedShare
 
 PROTOCOL = b"discreet secure sum 1"
 SIGNATURE_BYTES = 64
@@ -45,15 +44,9 @@ class Identity:
         """The public key, for the roster."""
         return self.key.public_key().public_bytes_raw()
 
-    def sign(self, message: bytes) -> bytes:
-        """A signature of the message's hash, for this protocol only."""
-        return self.key.sign(PROTOCOL + sha256(message).digest())
-
-
-def check_signature(sender: int, public: bytes, message: bytes, signature: bytes) -> None:
-    """Raise WrongSignature unless `sender`, whose public key is given, has signed the message."""
-    if not is_signed(public, sha256(message).digest(), signature):
-        raise WrongSignature(sender)
+    def sign(self, digest: bytes) -> bytes:
+        """A signature of a message with this hash, for this protocol only."""
+        return self.key.sign(PROTOCOL + digest)
 
 
 @lru_cache(maxsize=4096)

@@ -19,7 +19,7 @@ DTYPES: dict[int, np.dtype[np.unsignedinteger[Any]]] = {
     64: np.dtype("<u8"),
 }
 KEY_BYTES = 32
-_ZEROS = bytes(1 << 16)
+_ZEROS = bytes(1 << 17)
 
 
 def add_mask(vector: Vector, key: bytes, *, subtract: bool = False) -> None:

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import ClassVar, Self
 
 from discreet.federated.secure_sum import encoding
 from discreet.federated.secure_sum.encoding import CONTEXT_BYTES, Parcels, Reader, check_ascending
-from discreet.federated.secure_sum.keys import PUBLIC_BYTES, SIGNATURE_BYTES, TAG_BYTES, Identity, check_signature
-from discreet.federated.secure_sum.refusals import MalformedMessage
+from discreet.federated.secure_sum.keys import PUBLIC_BYTES, SIGNATURE_BYTES, TAG_BYTES, Identity, is_signed
+from discreet.federated.secure_sum.refusals import MalformedMessage, WrongSignature
 from discreet.federated.secure_sum.sharing import SHARE_BYTES
 
 DIGEST_BYTES = 32
@@ -67,24 +68,32 @@ class SignedMessage(Message):
     sender: int
     signature: bytes = bytes(SIGNATURE_BYTES)
 
-    def unsigned(self) -> bytes:
-        """The bytes that are signed: all but the signature itself."""
-        return encoding.head(self.KIND, self.context) + encoding.number(self.sender) + self._body()
+    def digest_to_sign(self) -> bytes:
+        """SHA-256 of all but the signature itself."""
+        digest = sha256()
+        for part in self._unsigned():
+            digest.update(part)
+        return digest.digest()
 
     def to_bytes(self) -> bytes:
         """The compact form in which it travels."""
-        return self.unsigned() + self.signature
+        return b"".join((*self._unsigned(), self.signature))
 
     def signed(self, identity: Identity) -> Self:
         """The same message with its signature."""
-        return replace(self, signature=identity.sign(self.unsigned()))
+        return replace(self, signature=identity.sign(self.digest_to_sign()))
 
     def check(self, public: bytes) -> None:
         """Raise WrongSignature unless the sender, whose public key is given, has signed this."""
-        check_signature(self.sender, public, self.unsigned(), self.signature)
+        if not is_signed(public, self.digest_to_sign(), self.signature):
+            raise WrongSignature(self.sender)
+
+    def _unsigned(self) -> tuple[bytes, ...]:
+        return encoding.head(self.KIND, self.context), encoding.number(self.sender), *self._body()
 
     @abstractmethod
-    def _body(self) -> bytes: ...
+    def _body(self) -> tuple[bytes, ...]:
+        """What follows the sender, in pieces, so that a long vector is not copied to be hashed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,8 +104,8 @@ class Advertisement(SignedMessage):
     sealing_key: bytes
     masking_key: bytes
 
-    def _body(self) -> bytes:
-        return self.sealing_key + self.masking_key
+    def _body(self) -> tuple[bytes, ...]:
+        return self.sealing_key, self.masking_key
 
     @classmethod
     def _read(cls, reader: Reader) -> Self:
@@ -158,8 +167,8 @@ class KeyShares(SignedMessage):
         super().__post_init__()
         check_ascending((receiver for receiver, _ in self.sealed), "receivers of shares")
 
-    def _body(self) -> bytes:
-        return self.seed_check + encoding.parcels(self.sealed)
+    def _body(self) -> tuple[bytes, ...]:
+        return self.seed_check, encoding.parcels(self.sealed)
 
     @classmethod
     def _read(cls, reader: Reader) -> Self:
@@ -208,8 +217,8 @@ class MaskedInput(SignedMessage):
     KIND: ClassVar[int] = 4
     residues: bytes
 
-    def _body(self) -> bytes:
-        return encoding.number(len(self.residues)) + self.residues
+    def _body(self) -> tuple[bytes, ...]:
+        return encoding.number(len(self.residues)), self.residues
 
     @classmethod
     def _read(cls, reader: Reader) -> Self:
@@ -248,8 +257,8 @@ class Agreement(SignedMessage):
     KIND: ClassVar[int] = 6
     digest: bytes
 
-    def _body(self) -> bytes:
-        return self.digest
+    def _body(self) -> tuple[bytes, ...]:
+        return (self.digest,)
 
     @classmethod
     def _read(cls, reader: Reader) -> Self:
@@ -304,8 +313,8 @@ class Unmasking(SignedMessage):
         check_ascending((owner for owner, _ in self.key_shares), "owners of key shares")
         check_ascending((owner for owner, _ in self.seed_shares), "owners of seed shares")
 
-    def _body(self) -> bytes:
-        return encoding.parcels(self.key_shares) + encoding.parcels(self.seed_shares)
+    def _body(self) -> tuple[bytes, ...]:
+        return encoding.parcels(self.key_shares), encoding.parcels(self.seed_shares)
 
     @classmethod
     def _read(cls, reader: Reader) -> Self:

@@ -77,7 +77,7 @@ class Terms:
 
     def session(self, advertised: Advertised) -> bytes:
         """The hash of the terms and of all keys made for the round, to which all later messages belong."""
-        return _hash(b"session", self.digest, *(one.unsigned() for one in advertised.advertisements))
+        return _hash(b"session", self.digest, *(one.digest_to_sign() for one in advertised.advertisements))
 
     def neighbours(self, session: bytes) -> dict[int, frozenset[int]]:
         """Everybody's neighbours: the degree/2 nearest on either side in a circle ordered by hashes of the session.
