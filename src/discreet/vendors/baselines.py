@@ -7,7 +7,7 @@ from a seed here, because a comparison must be repeatable; nothing that these cl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -18,8 +18,10 @@ from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Unit
 from discreet.privacy.mechanisms.averages import DPAverage, DPItemAverages
 from discreet.privacy.noise import SimulatedNoise
 from discreet.privacy.release import SimulatedRelease
+from discreet.vendors.bounding import at_most
 from discreet.vendors.features import local_prior, rating_counts
 from discreet.vendors.gibbs import FittedGibbs, GibbsMF
+from discreet.vendors.partition import pooled, selected
 
 Array = NDArray[np.float64]
 ITEM_DAMPING, USER_DAMPING = 10.0, 15.0
@@ -57,7 +59,7 @@ class GlobalMean(_Unprotected):
 
     def share(self, vendors: Sequence[Ratings], seed: int) -> float:
         """The mean."""
-        return float(_pooled(vendors).value.mean(dtype=np.float64))
+        return float(pooled(vendors).value.mean(dtype=np.float64))
 
     def predictor(self, shared: float, recipient: int, own: Ratings, seed: int) -> Means:
         """The mean for everything."""
@@ -72,9 +74,9 @@ class ItemMeans(_Unprotected):
 
     def share(self, vendors: Sequence[Ratings], seed: int) -> Array:
         """The items' means."""
-        pooled = _pooled(vendors)
-        counts, overall = rating_counts(pooled), pooled.value.mean(dtype=np.float64)
-        return np.asarray(overall + _deviations(pooled, overall) / np.maximum(counts, 1))
+        everything = pooled(vendors)
+        counts, overall = rating_counts(everything), everything.value.mean(dtype=np.float64)
+        return np.asarray(overall + _deviations(everything, overall) / np.maximum(counts, 1))
 
     def predictor(self, shared: Array, recipient: int, own: Ratings, seed: int) -> Means:
         """The items' means, for every user."""
@@ -89,9 +91,9 @@ class BiasedMeans(_Unprotected):
 
     def share(self, vendors: Sequence[Ratings], seed: int) -> Array:
         """The items' damped means."""
-        pooled = _pooled(vendors)
-        overall = pooled.value.mean(dtype=np.float64)
-        return np.asarray(overall + _deviations(pooled, overall) / (ITEM_DAMPING + rating_counts(pooled)))
+        everything = pooled(vendors)
+        overall = everything.value.mean(dtype=np.float64)
+        return np.asarray(overall + _deviations(everything, overall) / (ITEM_DAMPING + rating_counts(everything)))
 
     def predictor(self, shared: Array, recipient: int, own: Ratings, seed: int) -> Means:
         """The items' damped means and own users' deviations."""
@@ -127,14 +129,10 @@ class _PrivateAverages:
         return self.epsilon / (self.ratings_per_user if self.unit is Unit.USER else 1)
 
     def contributed(self, ratings: Ratings, rng: np.random.Generator) -> Ratings:
-        """The ratings that count: all, or for the unit user the first few of each user in a random order."""
+        """The ratings that count: all, or for the unit user a few of each user's, drawn at random."""
         if self.unit is Unit.RATING:
             return ratings
-        order = rng.permutation(len(ratings))
-        order = order[np.argsort(ratings.user[order], kind="stable")]
-        start = np.concatenate(([0], np.cumsum(np.bincount(ratings.user, minlength=len(ratings.users)))))
-        place = np.arange(len(ratings)) - start[ratings.user[order]]
-        return _selected(ratings, order[place < self.ratings_per_user])
+        return selected(ratings, at_most(ratings.user, self.ratings_per_user, rng))
 
 
 @dataclass(frozen=True)
@@ -259,8 +257,8 @@ class Full(_Unprotected):
 
     def share(self, vendors: Sequence[Ratings], seed: int) -> list[PooledUsers]:
         """One model, as seen by each vendor."""
-        pooled = _pooled(vendors)
-        fitted = self.model.fit(pooled, prior=local_prior(pooled), seed=seed)
+        everything = pooled(vendors)
+        fitted = self.model.fit(everything, prior=local_prior(everything), seed=seed)
         return [PooledUsers(fitted, first) for first in _first_users(vendors)]
 
     def predictor(self, shared: list[PooledUsers], recipient: int, own: Ratings, seed: int) -> PooledUsers:
@@ -270,24 +268,6 @@ class Full(_Unprotected):
 
 def _first_users(vendors: Sequence[Ratings]) -> list[int]:
     return [0, *np.cumsum([len(ratings.users) for ratings in vendors])[:-1].tolist()]
-
-
-def _pooled(vendors: Sequence[Ratings]) -> Ratings:
-    """All ratings, the users of each vendor numbered after those of the vendors before."""
-    user = [ratings.user + first for ratings, first in zip(vendors, _first_users(vendors), strict=True)]
-    return replace(
-        vendors[0],
-        user=np.concatenate(user).astype(np.int32),
-        item=np.concatenate([ratings.item for ratings in vendors]),
-        value=np.concatenate([ratings.value for ratings in vendors]),
-        time=np.concatenate([ratings.time for ratings in vendors]),
-        users=[name for ratings in vendors for name in ratings.users],
-    )
-
-
-def _selected(ratings: Ratings, which: NDArray[np.int64]) -> Ratings:
-    parts = {name: getattr(ratings, name)[which] for name in ("user", "item", "value", "time")}
-    return replace(ratings, **parts)
 
 
 def _deviations(ratings: Ratings, mean: float) -> Array:

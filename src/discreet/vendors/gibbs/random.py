@@ -31,11 +31,12 @@ def row_stream(key: np.uint64, row: int) -> np.uint64:
 @njit(cache=True, error_model="numpy")
 def fill_normal(stream: np.uint64, out: NDArray[np.float64]) -> None:
     """Fill `out` with standard normal numbers (Box and Muller's pairs)."""
+    counter = np.uint64(stream)
     for position in range(0, len(out), 2):
-        stream += _STEP
-        radius = np.sqrt(-2.0 * np.log(((_mixed(stream) >> np.uint64(11)) + 1.0) * _UNIT))
-        stream += _STEP
-        angle = 2.0 * np.pi * ((_mixed(stream) >> np.uint64(11)) * _UNIT)
+        counter += _STEP
+        radius = np.sqrt(-2.0 * np.log(((_mixed(counter) >> np.uint64(11)) + 1.0) * _UNIT))
+        counter += _STEP
+        angle = 2.0 * np.pi * ((_mixed(counter) >> np.uint64(11)) * _UNIT)
         out[position] = radius * np.cos(angle)
         if position + 1 < len(out):
             out[position + 1] = radius * np.sin(angle)
