@@ -143,6 +143,11 @@ def test_lists_name_each_client_once_and_in_order():
         kinds.Survivors(context=b"", clients=(1,))
 
 
-def test_the_masked_input_is_hardly_longer_than_the_vector():
-    game = stop_before(Step.AGREE, 3, length=1000)
-    assert len(game.sent[Step.MASK][0].to_bytes()) <= 4 * 1000 + 110
+def test_the_bytes_of_a_round_are_those_of_the_formula():
+    """n clients, m survivors, k neighbours, d entries of 4 bytes: as docs/explanation/secure-sum.md says."""
+    n, m, k, d = 6, 5, 5, 1000
+    game = stop_before(Step.DONE, n, threshold=4, length=d, silent={2: Step.MASK})
+    answers = dict(game.answers) | {Step.SHARE: game.answers[Step.SHARE][0]}
+    del answers[Step.UNMASK]
+    assert sum(len(game.sent[step][0].to_bytes()) for step in game.sent) == 4 * d + 123 * k + 701
+    assert sum(len(message.to_bytes()) for message in answers.values()) == 136 * n + 104 * m + 86 * k + 168

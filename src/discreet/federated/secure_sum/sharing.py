@@ -6,6 +6,7 @@ the client's number plus one. Fewer than t values are distributed the same whate
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -49,16 +50,13 @@ def join(shares: Mapping[int, int], threshold: int, prime: int = PRIME) -> int:
 
 @lru_cache(maxsize=1024)
 def _weights_at_zero(holders: tuple[int, ...], prime: int) -> tuple[int, ...]:
-    """Lagrange's weights at 0: w_i = Π_{j≠i} x_j / (x_j − x_i)."""
+    """Lagrange's weights at 0: w_i = Π_{j≠i} x_j / (x_j − x_i), reduced once, since the x_j are small."""
     places = [holder + 1 for holder in holders]
+    product = math.prod(places)
     weights = []
-    for i, x in enumerate(places):
-        above = below = 1
-        for j, other in enumerate(places):
-            if j != i:
-                above = above * other % prime
-                below = below * (other - x) % prime
-        weights.append(above * pow(below, -1, prime) % prime)
+    for x in places:
+        below = math.prod(other - x for other in places if other != x)
+        weights.append(product // x * pow(below, -1, prime) % prime)
     return tuple(weights)
 
 
