@@ -1,4 +1,4 @@
-"""A client's part in one secure sum (Bonawitz et al. 2017, Figure 4; neighbours as in Bell et al. 2020).
+"""A client's part in one secure sum (Bonawitz et al. 2017; neighbours as in Bell et al. 2020).
 
 Five steps, each taken once and in order. A step that refuses has revealed nothing, and the client stops there.
 """
