@@ -95,6 +95,16 @@ def test_messages_of_other_steps_are_refused(step):
             refuses(game, message, OutOfTurn)
 
 
+def test_keys_that_would_stop_all_neighbours_are_refused():
+    game = stop_before(Step.ADVERTISE)
+    game.server.receive(next_message(game, 1))
+    good, copied = next_message(game, 0), game.clients[1]._advertisement.masking_key
+    refuses(game, replace(good, masking_key=copied).signed(game.identities[0]), Duplicate)
+    refuses(game, replace(good, masking_key=good.sealing_key).signed(game.identities[0]), Duplicate)
+    refuses(game, replace(good, masking_key=bytes(32)).signed(game.identities[0]), MalformedMessage)
+    game.server.receive(good)
+
+
 def test_an_input_that_comes_too_late_is_not_added():
     game = stop_before(Step.MASK, threshold=4)
     late = next_message(game, 0)

@@ -98,7 +98,7 @@ class Server:
         message.check(self._terms.roster[message.sender])
         match message:
             case Advertisement():
-                self._advertisements[message.sender] = message
+                self._take_keys(message)
             case KeyShares():
                 self._take_shares(message)
             case MaskedInput():
@@ -177,6 +177,16 @@ class Server:
             self._present = frozenset(self._arrived)
         self._arrived = set()
         self.step = Step(step + 1)
+
+    def _take_keys(self, message: Advertisement) -> None:
+        """Keep the keys, unless they are such that every neighbour would have to stop."""
+        fresh = {message.sealing_key, message.masking_key}
+        taken = {key for one in self._advertisements.values() for key in (one.sealing_key, one.masking_key)}
+        if len(fresh) != 2 or fresh & taken:
+            raise Duplicate(f"client {message.sender} has advertised a key that is there already")
+        for key in fresh:
+            keys.agree(X25519PrivateKey.generate(), message.sender, key)
+        self._advertisements[message.sender] = message
 
     def _take_shares(self, message: KeyShares) -> None:
         wanted = self._neighbours[message.sender] & self._advertisements.keys()
