@@ -12,7 +12,8 @@ from discreet.data.open import open_ratings
 from discreet.data.ratings import Items, Ratings
 from discreet.vendors.features import local_prior
 from discreet.vendors.gibbs import GibbsMF, ItemPrior, PseudoObservations
-from discreet.vendors.gibbs.hyper import ItemHyper, draw_precision
+from discreet.vendors.gibbs.chain import Chain
+from discreet.vendors.gibbs.hyper import PRIOR_SCATTER, ItemHyper, draw_precision
 
 USERS, ITEMS, RANK = 120, 90, 3
 QUICK = GibbsMF(rank=RANK, iterations=60, burn_in=20)
@@ -122,6 +123,19 @@ def test_a_feature_that_tells_helps_items_without_ratings(world):
     assert errors[1] < 0.5 * errors[0]
 
 
+def test_users_who_rate_at_random_are_told_from_those_who_do_not(world):
+    ratings = world[2]
+    erratic = np.arange(0, USERS, 4)
+    value = ratings.value + np.isin(ratings.user, erratic) * np.random.default_rng(8).normal(0, 3, len(ratings))
+    chain = Chain(replace(ratings, value=value.astype(np.float32)), ItemPrior.plain(ITEMS), RANK, 0)
+    weights = []
+    for _ in range(60):
+        chain.step()
+        weights.append(chain.user_weight)
+    weight = np.mean(weights[30:], axis=0)
+    assert weight[erratic].max() < np.delete(weight, erratic).min()
+
+
 def test_precision_is_learnt_for_each_group():
     rng = np.random.default_rng(4)
     groups = (np.arange(400) % 2).astype(np.int32)
@@ -141,7 +155,7 @@ def test_wishart_draws_have_the_known_mean():
     rng = np.random.default_rng(6)
     residuals = rng.normal(size=(40, 3)) * [0.5, 1, 2]
     found = np.mean([draw_precision(rng, residuals) for _ in range(4000)], axis=0)
-    expected = (3 + 40) * np.linalg.inv(np.eye(3) + residuals.T @ residuals)
+    expected = (3 + 40) * np.linalg.inv(PRIOR_SCATTER * np.eye(3) + residuals.T @ residuals)
     scale = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
     assert np.abs((found - expected) / scale).max() < 4.5 * np.sqrt(2 / 43 / 4000)
 

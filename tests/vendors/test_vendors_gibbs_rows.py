@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import kstest
 
 from discreet.vendors.gibbs.random import fill_normal, row_stream
-from discreet.vendors.gibbs.rows import Known, RowPrior, draw_rows, neighbours, padded
+from discreet.vendors.gibbs.rows import Known, RowPrior, design, draw_rows, neighbours
 
 RNG = np.random.default_rng(5)
 SIZE = 4
@@ -29,7 +29,17 @@ def some_ratings(rows, others, share=0.4):
 def draw(ratings, rows, other_rows, prior, observations, key):
     draws, means, errors = np.zeros((rows, SIZE)), np.zeros((rows, SIZE)), np.zeros(rows)
     data = neighbours(*ratings, rows, 0)
-    draw_rows(data, padded(other_rows), NOISE_PRECISION, prior, observations, np.uint64(key), draws, means, errors)
+    draw_rows(
+        data,
+        design(other_rows, np.ones(len(other_rows))),
+        np.full(rows, NOISE_PRECISION),
+        prior,
+        observations,
+        np.uint64(key),
+        draws,
+        means,
+        errors,
+    )
     return draws, means, errors
 
 
@@ -68,10 +78,12 @@ def test_draws_have_the_exact_mean_and_covariance():
     ratings, other_rows = some_ratings(rows, others, share=0.7), RNG.normal(size=(others, SIZE))
     precision = np.diag([1.0, 2.0, 3.0, 4.0])[None]
     prior = RowPrior(RNG.normal(size=(rows, SIZE)), np.zeros(rows, np.int32), precision)
-    data, design, nothing = neighbours(*ratings, rows, 0), padded(other_rows), known(rows)
+    data, others, nothing = neighbours(*ratings, rows, 0), design(other_rows, np.ones(len(other_rows))), known(rows)
     samples, means, errors = np.zeros((repeats, rows, SIZE)), np.zeros((rows, SIZE)), np.zeros(rows)
     for key in range(repeats):
-        draw_rows(data, design, NOISE_PRECISION, prior, nothing, np.uint64(key), samples[key], means, errors)
+        draw_rows(
+            data, others, np.full(rows, NOISE_PRECISION), prior, nothing, np.uint64(key), samples[key], means, errors
+        )
     for row in range(rows):
         mean, covariance, _, _ = exact(ratings, row, other_rows, prior.mean[row], precision[0], [])
         deviation = np.sqrt(np.diag(covariance))
@@ -113,3 +125,19 @@ def test_rows_without_ratings_are_independent_draws_of_the_prior():
     assert kstest(draws.ravel(), "norm").pvalue > 1e-4
     assert kstest(np.square(draws).sum(axis=1), "chi2", (SIZE,)).pvalue > 1e-4
     assert np.abs(np.corrcoef(draws[:-1].T, draws[1:].T) - np.eye(2 * SIZE)).max() < 4.5 / np.sqrt(rows)
+
+
+def test_weighted_rows_of_the_other_side_and_own_noise_count_as_precision():
+    rows, others = 5, 40
+    ratings, other_rows = some_ratings(rows, others), RNG.normal(size=(others, SIZE))
+    weight, noise = RNG.gamma(2.0, size=others), RNG.gamma(2.0, size=rows)
+    prior = RowPrior(np.zeros((rows, SIZE)), np.zeros(rows, np.int32), np.eye(SIZE)[None])
+    draws, means, errors = np.zeros((rows, SIZE)), np.zeros((rows, SIZE)), np.zeros(rows)
+    data = neighbours(*ratings, rows, 0)
+    draw_rows(data, design(other_rows, weight), noise, prior, known(rows), np.uint64(1), draws, means, errors)
+    for row in range(rows):
+        mine = ratings[0] == row
+        x = np.column_stack((np.ones(mine.sum()), other_rows[ratings[1][mine], 1:]))
+        target, precision = ratings[2][mine] - other_rows[ratings[1][mine], 0], noise[row] * weight[ratings[1][mine]]
+        expected = np.linalg.solve(np.eye(SIZE) + (x.T * precision) @ x, (x.T * precision) @ target)
+        assert means[row] == pytest.approx(expected, abs=2e-5)

@@ -39,7 +39,7 @@ class FittedGibbs:
     users: NDArray[np.float32]
     items: NDArray[np.float32]
     noise: float
-    """The standard deviation of a rating around its prediction, averaged over the samples."""
+    """α^-½, the standard deviation of a typical user's rating around its prediction, averaged over the samples."""
     rated_start: NDArray[np.int64]
     rated: NDArray[np.int32]
     """The items that a user rated are those from `rated_start[user]` up to `rated_start[user + 1]`."""

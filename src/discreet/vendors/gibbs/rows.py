@@ -1,7 +1,7 @@
 """One half of a Gibbs iteration: draw all rows of one side, given the other side.
 
 With x_j the other side's row (a one in front, for this side's bias), t_j the rating less the mean and the other side's
-bias, α the precision of the noise, and a prior N(m, Λ⁻¹), a row is drawn from the normal distribution with
+bias, α the precision of the row's noise, and a prior N(m, Λ⁻¹), a row is drawn from the normal distribution with
 
     precision  A = Λ + α Σ_j x_j x_jᵀ + Σ_p a_p a_pᵀ / s_p²,    mean  A⁻¹ (Λ m + α Σ_j t_j x_j + Σ_p a_p y_p / s_p²)
 
@@ -65,9 +65,13 @@ def neighbours(
     return Neighbours(start, other[by_row], value[by_row], order)
 
 
-def padded(rows: NDArray[np.float64]) -> NDArray[np.float32]:
-    """What the other side needs of `rows`: a one for its own bias, the factors, and the bias in the last column."""
-    return np.column_stack((np.ones(len(rows)), rows[:, 1:], rows[:, 0])).astype(np.float32)
+def design(rows: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float32]:
+    """What the other side needs of `rows`: a one for its own bias, the factors, and the bias in the last column.
+
+    All times √weight, where the ratings of a row count so many times.
+    """
+    columns = np.column_stack((np.ones(len(rows)), rows[:, 1:], rows[:, 0]))
+    return (np.sqrt(weight)[:, None] * columns).astype(np.float32)
 
 
 @njit(cache=True, fastmath=True, error_model="numpy")
@@ -76,16 +80,16 @@ def _gather(
     value: NDArray[np.float32],
     begin: int,
     count: int,
-    design: NDArray[np.float32],
+    others: NDArray[np.float32],
     block: NDArray[np.float32],
 ) -> None:
     """Put (x_j, t_j) of some ratings into the columns of `block`."""
-    last = design.shape[1] - 1
+    last = others.shape[1] - 1
     for j in range(count):
         neighbour = other[begin + j]
         for k in range(last):
-            block[k, j] = design[neighbour, k]
-        block[last, j] = value[begin + j] - design[neighbour, last]
+            block[k, j] = others[neighbour, k]
+        block[last, j] = others[neighbour, 0] * value[begin + j] - others[neighbour, last]
 
 
 @njit(cache=True, fastmath=True, error_model="numpy")
@@ -175,8 +179,8 @@ def _solve_upper(upper: NDArray[np.float64], x: NDArray[np.float64]) -> None:
 @njit(cache=True, parallel=True, fastmath=True, error_model="numpy")
 def draw_rows(
     ratings: Neighbours,
-    design: NDArray[np.float32],
-    noise_precision: float,
+    others: NDArray[np.float32],
+    noise_precision: NDArray[np.float64],
     prior: RowPrior,
     known: Known,
     key: np.uint64,
@@ -184,7 +188,10 @@ def draw_rows(
     means: NDArray[np.float64],
     errors: NDArray[np.float64],
 ) -> None:
-    """Draw every row into `draws`; `means` gets the mean it was drawn around, `errors` its squared residuals' sum."""
+    """Draw every row into `draws`; `means` gets the mean it was drawn around, `errors` its squared residuals' sum.
+
+    `others` is the other side's `design`; where that has weights, they multiply α rating by rating.
+    """
     rows, size = draws.shape
     tiled = (size + _TILE) // _TILE * _TILE
     for chunk in prange((rows + _LANES - 1) // _LANES):
@@ -197,15 +204,15 @@ def draw_rows(
             first, end = ratings.start[row], ratings.start[row + 1]
             for begin in range(first, end, _BLOCK):
                 count = min(end - begin, _BLOCK)
-                _gather(ratings.other, ratings.value, begin, count, design, block)
+                _gather(ratings.other, ratings.value, begin, count, others, block)
                 _add_gram(block, count, gram, lane)
             group = prior.group[row]
             for i in range(size):
-                mean[i, lane] = noise_precision * gram[i, size, lane]
+                mean[i, lane] = noise_precision[row] * gram[i, size, lane]
                 for k in range(size):
                     mean[i, lane] += prior.precision[group, i, k] * prior.mean[row, k]
                 for k in range(i, size):
-                    factor[i, k, lane] = noise_precision * gram[i, k, lane] + prior.precision[group, i, k]
+                    factor[i, k, lane] = noise_precision[row] * gram[i, k, lane] + prior.precision[group, i, k]
             for p in range(known.start[row], known.start[row + 1]):
                 for i in range(size):
                     mean[i, lane] += known.direction[p, i] * known.value[p]
