@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_ratings import random_ratings, seeds, without_user
 
+from discreet.data.movielens import read_ratings
 from discreet.data.synthetic.ratings import ratings_world
 from discreet.privacy.guarantee import Adjacency, Adversary, Scope, Status, Unit
 from discreet.vendors.bounding import at_most, clipped, even_weights, own_deviation
@@ -156,6 +157,14 @@ def test_the_guarantee_says_everything():
 def test_budgets_that_are_none_are_refused(wrong):
     with pytest.raises(ValueError, match="must"):
         DPALS(**wrong)
+
+
+@pytest.mark.realdata
+def test_on_movielens_it_is_worth_more_than_users_means(shared_data):
+    fold = folds(read_ratings(shared_data / "movielens" / "ml-100k.zip"))[0]
+    means = 3.0 + own_deviation(fold.train, 3.0)
+    users_alone = np.sqrt(np.mean((means[fold.test.user] - fold.test.value) ** 2))
+    assert rmse(DPALS(epsilon=10.0), fold) < users_alone - 0.05
 
 
 def plain_als(fold, dimension, sweeps=15, ridge=8.0):

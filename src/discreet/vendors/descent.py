@@ -42,6 +42,14 @@ class Descent:
     averaged: float = 0.5
     """The share of the rounds, the last ones, whose factors are averaged."""
 
+    def __post_init__(self) -> None:
+        if self.dimension < 0 or self.rounds < 1:
+            raise ValueError("dimension must be at least 0 and rounds at least 1")
+        if not 0 < self.step <= 1:
+            raise ValueError(f"step must be above 0 and at most 1, not {self.step}")
+        if not (self.vector_bound >= 0 and self.error_bound > 0 and self.start_bound > 0):
+            raise ValueError("bounds must be above 0")
+
     @property
     def row_bound(self) -> float:
         """The bound on ‖(1, vector)‖."""

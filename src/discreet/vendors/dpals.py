@@ -53,24 +53,26 @@ class DPALS(PrivateFactors):
     The paper samples k ratings of each user with weight 1, and noises all entries of the upper triangle alike; weights
     and isometric coordinates serve the same proof with less noise. Its claim holds, so both calibrations are one. V is
     solved with what is known of the noise (`shrunk_solutions`), and each item's bias is carried from round to round.
+
+    Settings were tuned on public ratings, outside of ε (`private_factors`).
     """
 
     name: ClassVar[str] = "dpals"
 
-    dimension: int = 4
-    rounds: int = 3
+    dimension: int = 3
+    rounds: int = 8
     """Rounds after the first, which is for biases alone."""
-    start_share: float = 0.5
+    start_share: float = 0.2
     """The share of the budget (in 1/σ²) that the first round gets."""
-    vector_bound: float = 0.5
+    vector_bound: float = 0.4
     curvature_weight: float = 0.5
     start_bound: float = 1.5
-    error_bound: float = 1.5
-    user_shrinkage: float = 3.0
+    error_bound: float = 0.6
+    user_shrinkage: float = 30.0
     bias_prior: float = 0.6
     later_bias_prior: float = 0.2
-    vector_prior: float = 0.5
-    guess: float = 0.5
+    vector_prior: float = 0.35
+    guess: float = 0.6
     """The length of the random vectors to start from."""
 
     @property

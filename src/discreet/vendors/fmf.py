@@ -28,8 +28,26 @@ from discreet.vendors.private_start import shares
 from discreet.vendors.user_vectors import ItemFactors
 from discreet.vendors.vertical import SharedUsers, VerticalPredictor, transposed
 
-FOR_USERS = Descent(dimension=8, rounds=5, step=0.5, vector_bound=0.5, error_bound=1.5)
-FOR_RATINGS = Descent(dimension=8, rounds=15, step=0.5, vector_bound=1.0, error_bound=1.5)
+FOR_USERS = Descent(
+    dimension=5,
+    rounds=15,
+    step=0.4,
+    vector_bound=0.5,
+    error_bound=0.7,
+    start_bound=1.5,
+    later_bias_prior=0.4,
+    vector_prior=0.35,
+)
+FOR_RATINGS = Descent(
+    dimension=8,
+    rounds=20,
+    step=0.6,
+    vector_bound=1.0,
+    error_bound=1.0,
+    later_bias_prior=0.4,
+    vector_prior=0.4,
+    guess=0.3,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,13 +69,15 @@ class FMF(PrivateFactors):
 
     **Vertical** (ratings only): the same with users and items exchanged. Vendors share the users' vectors and each fits
     its own items; users are matched by name, which the vendors must be allowed to do. Privacy of users is refused.
+
+    Settings were tuned on public ratings, outside of ε (`private_factors`).
     """
 
     name: ClassVar[str] = "fmf"
 
     level: Level = Level.USER
     distribution: Distribution = Distribution.HORIZONTAL
-    ratings_per_user: int = 100
+    ratings_per_user: int = 200
     sampling: float = 1.0
     start_share: float = 0.2
     user_shrinkage: float = 10.0

@@ -49,15 +49,17 @@ class Hua(PrivateFactors):
     vectors of the 0/1 matrix, which this level does not protect), then items' from them by the theorem above; further
     sweeps fit users to the noised items and items to the noised users, perturbed alike. Each of the 2·`sweeps` − 1
     releases gets an equal part of ε, and they compose by addition.
+
+    Settings were tuned on public ratings, outside of ε (`private_factors`).
     """
 
     name: ClassVar[str] = "hua"
 
     dimension: int = 8
-    sweeps: int = 2
-    vector_bound: float = 1.0
+    sweeps: int = 1
+    vector_bound: float = 0.7
     bias_prior: float = 0.6
-    vector_prior: float = 0.5
+    vector_prior: float = 0.35
 
     @property
     def protects(self) -> Level:

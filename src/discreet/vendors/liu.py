@@ -18,7 +18,16 @@ from discreet.vendors.private_factors import PrivateFactors, gaussian_epsilon
 from discreet.vendors.private_start import RATING_SPREAD, TYPICAL_WEIGHT, shares
 from discreet.vendors.user_vectors import ItemFactors
 
-ROUNDS = Descent(dimension=8, rounds=5, step=0.5, vector_bound=0.5, error_bound=1.5)
+ROUNDS = Descent(
+    dimension=5,
+    rounds=15,
+    step=0.4,
+    vector_bound=0.5,
+    error_bound=0.7,
+    start_bound=1.5,
+    later_bias_prior=0.4,
+    vector_prior=0.35,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,11 +47,13 @@ class Liu(PrivateFactors):
     With `calibration="paper"` the noise is that of this density, √(4B·s/(ε·γ)) for a step γ/s, the last state alone is
     used, and the true ε is what the noised rounds prove at δ: each has at least the noise of an item without ratings.
     The first release, which the paper does not have, is counted as one more round.
+
+    Settings were tuned on public ratings, outside of ε (`private_factors`).
     """
 
     name: ClassVar[str] = "liu"
 
-    ratings_per_user: int = 100
+    ratings_per_user: int = 200
     start_share: float = 0.2
     user_shrinkage: float = 10.0
     rounds: Descent = ROUNDS

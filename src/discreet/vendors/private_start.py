@@ -74,4 +74,6 @@ def shares(multiplier: float, start_share: float, rounds: int) -> tuple[float, f
     """
     if rounds == 0:
         return multiplier, math.inf
+    if not 0 < start_share < 1:
+        raise ValueError(f"start_share must lie between 0 and 1, not {start_share}")
     return multiplier / math.sqrt(start_share), multiplier * math.sqrt(rounds / (1 - start_share))
