@@ -138,10 +138,10 @@ def test_users_who_rate_at_random_are_told_from_those_who_do_not(world):
 
 def test_precision_is_learnt_for_each_group():
     rng = np.random.default_rng(4)
-    groups = (np.arange(400) % 2).astype(np.int32)
+    groups = (np.arange(2000) % 2).astype(np.int32)
     deviation = np.where(groups == 0, 0.2, 2.0)
-    features, weights = rng.normal(size=(400, 2)), rng.normal(size=(3, 4))
-    rows = np.column_stack((np.ones(400), features)) @ weights + deviation[:, None] * rng.normal(size=(400, 4))
+    features, weights = rng.normal(size=(2000, 2)), rng.normal(size=(3, 4))
+    rows = np.column_stack((np.ones(2000), features)) @ weights + deviation[:, None] * rng.normal(size=(2000, 4))
     hyper, found, spread = ItemHyper(features, groups, 4), [], []
     for _ in range(300):
         hyper.draw(rng, rows)

@@ -12,7 +12,7 @@ from discreet.vendors.gibbs.rows import Known, RowPrior, design, draw_rows, neig
 
 _START_DEVIATION = 0.1
 _SHAPE = 10.0
-"""ν of the users' noise: the smaller, the more they may differ."""
+"""ν of the users' noise: the smaller, the more they may differ (5, 10 and 20 predict alike)."""
 
 
 class Chain:

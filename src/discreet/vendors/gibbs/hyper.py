@@ -10,7 +10,8 @@ Matrix = NDArray[np.float64]
 
 PRIOR_SCATTER = 2.0
 """What a Wishart prior adds to the scatter of the rows in each direction: with much less, factors that few ratings need
-die out and never come back; with much more, they overfit (1 to 5 were tried on MovieLens 100K)."""
+die out and never come back; with much more, they overfit. Chosen from 0.1 to 5 by the error on three of ten folds of
+MovieLens 100K and on one of ten vendors of MovieLens 1M."""
 _INTERCEPT_PRECISION = 0.1
 
 
