@@ -39,7 +39,9 @@ class ScriptedNoise(SecureNoise):
         return x >> 24
 
 
-def sketch_vector(epsilon: float, topics: int, hide_length: bool, clicks: int, prefix: str, seed: int) -> dict[str, Any]:
+def sketch_vector(
+    epsilon: float, topics: int, hide_length: bool, clicks: int, prefix: str, seed: int
+) -> dict[str, Any]:
     history = [(seed * 31 + number * number) % topics for number in range(clicks)]
     mechanism = sketch_mechanism(topics, epsilon, hide_length=hide_length)
     release = mechanism.release(history, ScriptedNoise(prefix, seed))

@@ -136,7 +136,7 @@ class Client:
         whatever was read, and nothing at all if the device ranks by itself.
         """
         device = self.device
-        if device.terms.ranking != "local" and device.settings.epsilon != 0:
+        if device.terms.ranking != "local" and device.settings.makes_sketches(device.terms):
             reply = self._ask("POST", "/v1/recommend", self._recommend_body(limit, category))
             if reply is not None and reply.status == 200:
                 with self._understanding():

@@ -27,6 +27,10 @@ MOST_SKETCHES = 128
 """How many epochs back sketches are made and sent: as many as a server takes."""
 
 
+MOST_CLICKS = 1000
+"""From how many clicks at most a sketch is computed where their number is told: as many as a server takes."""
+
+
 @dataclass(frozen=True)
 class Sketch:
     """The release of one epoch. `clicks`, how many it was computed from, is None where that is a secret."""
@@ -114,7 +118,7 @@ class Device:
         without sensitive clicks has none, unless their number is a secret: then it has noise alone. Sketches in an
         older topic space are not among them, and their epochs are never sketched again.
         """
-        if not self.settings.sketch_epsilon(self.terms):
+        if not self.settings.makes_sketches(self.terms):
             return []
         current = self.current_epoch()
         statement = self._ledger.statement()
@@ -189,9 +193,8 @@ class Device:
             plan = self._plan(epoch)
         if plan is None or plan.space != self.terms.space:
             return None
-        topics = self._topics([click for click in self.history.clicks(epoch=epoch) if not click.is_open])
-        epsilon = self.settings.sketch_epsilon(self.terms)
-        mechanism = sketch_mechanism(self.terms.topics, epsilon, hide_length=self.terms.hide_length)
+        topics = self._topics(self._sensitive(epoch))
+        mechanism = sketch_mechanism(self.terms.topics, self.terms.epsilon_sketch, hide_length=self.terms.hide_length)
         try:
             answer = self._release(
                 "sketch", epoch, mechanism, lambda: mechanism.release(topics, self._noise), len(topics)
@@ -203,12 +206,21 @@ class Device:
         return self._sketched[epoch]
 
     def _plan(self, epoch: int) -> SketchPlan | None:
-        clicks = sum(not click.is_open for click in self.history.clicks(epoch=epoch))
+        clicks = len(self._sensitive(epoch))
         if self.stopped or (not clicks and not self.terms.hide_length):
             return None
         plan = SketchPlan(epoch, self.terms.space, clicks, self._random_id())
         self.history.plan_sketch(plan)
         return plan
+
+    def _sensitive(self, epoch: int) -> list[Click]:
+        """The clicks that an epoch's sketch is computed from.
+
+        Of more than a server takes, the latest. Under substitution their number does not change, so neither does which
+        of them these are. With one click more or less it would, and two counts would move: there, all are taken.
+        """
+        clicks = [click for click in self.history.clicks(epoch=epoch) if not click.is_open]
+        return clicks if self.terms.hide_length else clicks[-MOST_CLICKS:]
 
     def _release(
         self,

@@ -12,11 +12,10 @@ sensitive click more or less; the number of open clicks is told in any case. A c
 setting at the time it was made: a later change applies to later clicks only. So what was sensitive is never told
 in clear afterwards.
 
-**A smaller ε.** The server takes reports for training only with exactly the ε of its terms. So with ε smaller than the
-publisher's the sketch is made with min(sketch ε, ε) and serves recommendations, and is reported for training only if
-that is still the publisher's; labels, which serve training alone, are made only if ε covers sketch and label
-together. With ε = 0 nothing is released, and the device ranks by itself. The choice applies to later releases; what
-was released stays released.
+**A smaller ε.** The server takes releases only with exactly the ε of its terms, so a reader's ε is a limit on which of
+them are made: sketch and label if it covers both, the sketch alone if it covers that, else nothing, and then the
+device ranks by itself and asks the server for nothing but the catalogue. The choice applies to later releases; what
+was released stays released, but with an ε below the sketch's it is not sent again.
 """
 
 from __future__ import annotations
@@ -52,9 +51,9 @@ class Settings:
                 f"your ε ({self.epsilon:g}) may be smaller than the publisher's {terms.lifetime:g}, not larger"
             )
 
-    def sketch_epsilon(self, terms: Terms) -> float:
-        """The ε of the next sketches; 0 for none."""
-        return terms.epsilon_sketch if self.epsilon is None else min(terms.epsilon_sketch, self.epsilon)
+    def makes_sketches(self, terms: Terms) -> bool:
+        """Whether sketches are made and sent."""
+        return terms.epsilon_sketch > 0 and (self.epsilon is None or self.epsilon >= terms.epsilon_sketch)
 
     def makes_labels(self, terms: Terms) -> bool:
         """Whether labels are made.
