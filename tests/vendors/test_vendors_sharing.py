@@ -19,7 +19,7 @@ from discreet.vendors.partition import Distribution, folds, partition
 from discreet.vendors.sharing import Sharing, audits
 from discreet.vendors.sharing.budget import Budget
 from discreet.vendors.sharing.contributions import COUNT_WEIGHT, UNIT
-from discreet.vendors.sharing.estimates import BIAS_VARIANCE, RATING_VARIANCE, RATING_WEIGHT, item_estimates
+from discreet.vendors.sharing.estimates import BIAS_VARIANCE, RATING_VARIANCE, RATING_WEIGHT, Openings, item_estimates
 from discreet.vendors.sharing.plan import basis
 from discreet.vendors.sharing.reading import item_prior
 from discreet.vendors.sharing.rounds import Opening, Pairs, Projections, Vendor, others
@@ -39,7 +39,12 @@ def test_weak_privacy_asks_for_directions_and_strong_privacy_for_biases_only(ven
     }
     assert kinds[0.1] == [Opening, Opening]
     large = partition(ratings_world(2500, 150, 100_000, seed=5), 3, seed=1)
-    assert [type(answer.round) for answer in Sharing(20.0).share(large, 0).answers] == [Opening, Pairs, Projections]
+    assert [type(answer.round) for answer in Sharing(20.0).share(large, 0).answers] == [
+        Opening,
+        Opening,
+        Pairs,
+        Projections,
+    ]
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 20.0])
@@ -130,11 +135,12 @@ def test_vendors_that_do_not_fit_are_refused(vendors: list[Ratings]) -> None:
 
 def test_a_vendor_answers_no_more_than_its_budget(vendors: list[Ratings]) -> None:
     vendor = Vendor(vendors[0], Budget(1.0, 1e-5, 4), SimulatedNoise(0))
-    vendor.answer(Opening(0.7))
+    even = np.ones(len(vendors[0].items))
+    vendor.answer(Opening(0.7, even))
     for share in (0.4, 0.0, -0.2, float("nan")):
         with pytest.raises(ValueError, match="too much"):
-            vendor.answer(Opening(share))
-    vendor.answer(Opening(0.3))
+            vendor.answer(Opening(share, even))
+    vendor.answer(Opening(0.3, even))
 
 
 def test_estimates_are_calibrated_and_shrunk() -> None:
@@ -145,7 +151,7 @@ def test_estimates_are_calibrated_and_shrunk() -> None:
         sampling = np.sqrt(deviation**2 + RATING_VARIANCE * RATING_WEIGHT * weight)
         sums = weight * bias + sampling * rng.standard_normal(3000)
         counts = COUNT_WEIGHT * weight + deviation * rng.standard_normal(3000)
-        known = item_estimates(sums, counts, deviation)
+        known = item_estimates(Openings.of(np.concatenate((sums, counts)), deviation))
         error = np.mean((known.bias - bias) ** 2)
         naive = np.clip(sums / np.maximum(counts / COUNT_WEIGHT, 0.1), -2, 2)
         assert error < min(BIAS_VARIANCE, np.mean((naive - bias) ** 2))
@@ -154,11 +160,25 @@ def test_estimates_are_calibrated_and_shrunk() -> None:
         assert np.corrcoef(known.weight, weight)[0, 1] > 0.9
 
 
+def test_a_second_opening_adds_what_it_knows() -> None:
+    rng = np.random.default_rng(3)
+    weight, bias = rng.gamma(0.7, 20, 3000), rng.normal(0, 0.5, 3000)
+    emphasis = 3 / np.sqrt(weight + 1)
+    truth = np.concatenate((weight * bias, COUNT_WEIGHT * weight))
+    first = Openings.of(truth + 2 * rng.standard_normal(6000), 2.0)
+    both = first.joined(np.tile(emphasis, 2) * truth + rng.standard_normal(6000), 1.0, emphasis)
+    assert np.allclose(both.relative, emphasis, rtol=0.05)
+    errors = [np.mean((item_estimates(known).bias - bias) ** 2) for known in (first, both)]
+    assert errors[1] < 0.8 * errors[0]
+    left = both.sums - weight * bias
+    assert np.std(left / both.deviation) == pytest.approx(1, abs=0.1)
+
+
 def test_basis_finds_a_direction_in_the_pairs() -> None:
     rng = np.random.default_rng(1)
     direction = rng.standard_normal(60)
     upper = (np.outer(direction, direction)[np.triu_indices(60, 1)] + rng.normal(0, 0.5, 1770)) * UNIT
-    found = basis(upper.astype(np.int64), np.ones(60), 1)[:, 0]
+    found = basis(upper.astype(np.int64), 60, 1)[:, 0]
     assert abs(found @ direction) / np.linalg.norm(found) / np.linalg.norm(direction) > 0.95
 
 
@@ -171,7 +191,7 @@ def test_audits_are_registered_and_nothing_else_leaks() -> None:
 
 
 def test_an_audit_fails_when_vendors_add_too_little_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    audit = audits._user_added((Opening(1.0),), 10.0, "too little noise", 4000)
+    audit = audits._user_added((Opening(1.0, np.ones(audits._ITEMS)),), 10.0, "too little noise", 4000)
     assert audit.holds(audit.examination.lower_bound(1e-3, 0))
     honest = Budget.vendor_deviation
 

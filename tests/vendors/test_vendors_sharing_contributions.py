@@ -41,10 +41,10 @@ def rounds(seed: int) -> tuple[Round, ...]:
     rng = np.random.default_rng(seed)
     size = rng.integers(2, ITEMS + 1)
     scale = 10.0 ** rng.uniform(-3, 3)
-    directions = Directions(
-        rng.normal(0, scale, ITEMS), rng.permutation(ITEMS)[:size], rng.normal(0, scale, (size, rng.integers(1, 4)))
-    )
-    return Opening(0.4), Pairs(0.2, directions.offset, directions.popular), Projections(0.4, directions)
+    emphasis = rng.exponential(scale, ITEMS)
+    basis = rng.normal(0, scale, (size, rng.integers(1, 4)))
+    directions = Directions(rng.normal(0, scale, ITEMS), rng.permutation(ITEMS)[:size], basis, emphasis)
+    return Opening(0.4, emphasis), Pairs(0.2, directions.offset, directions.popular), Projections(0.4, directions)
 
 
 @given(user_row, public)

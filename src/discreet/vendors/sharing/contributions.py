@@ -45,11 +45,13 @@ class Directions:
         offset: An expected residual of each item.
         popular: The items that directions are about, best known first.
         basis: For each popular item a row with its loading on each direction.
+        emphasis: How much each item's ratings weigh.
     """
 
     offset: Floats
     popular: Integers
     basis: Floats
+    emphasis: Floats
 
     @property
     def rank(self) -> int:
@@ -69,10 +71,13 @@ def residuals(ratings: Ratings) -> Floats:
     return np.asarray(value - centre[ratings.user])
 
 
-def opening(ratings: Ratings) -> Integers:
-    """Sums of weighted residuals, then of weights, of each item: a user's ratings all weigh alike."""
+def opening(ratings: Ratings, emphasis: Floats) -> Integers:
+    """Sums of weighted residuals, then of weights, of each item; a user's ratings weigh as `emphasis` of the items."""
     residual, users, items = residuals(ratings), len(ratings.users), len(ratings.items)
-    weight = _inverse(np.bincount(ratings.user, residual**2 + COUNT_WEIGHT**2, users))[ratings.user]
+    stress = emphasis[ratings.item]
+    weight = (
+        stress * _inverse(np.bincount(ratings.user, stress**2 * (residual**2 + COUNT_WEIGHT**2), users))[ratings.user]
+    )
     return np.concatenate(
         (
             _summed(ratings.item, _cut(residual * weight, UNIT), items),
@@ -94,7 +99,7 @@ def pairs(ratings: Ratings, offset: Floats, popular: Integers) -> Integers:
 
 def projections(ratings: Ratings, directions: Directions) -> Integers:
     """Σ_u x·qᵀ of each item (row by row): x are a user's residuals of norm 1, q her profile of norm 1."""
-    residual = residuals(ratings) - directions.offset[ratings.item]
+    residual = (residuals(ratings) - directions.offset[ratings.item]) * directions.emphasis[ratings.item]
     users, items = len(ratings.users), len(ratings.items)
     weight = _inverse(np.bincount(ratings.user, residual**2, users))[ratings.user]
     profile = profiles(ratings, directions)

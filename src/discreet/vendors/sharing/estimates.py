@@ -16,8 +16,8 @@ RATING_VARIANCE = 0.85
 """Of a rating, in stars, around its item's bias."""
 BIAS_VARIANCE = 0.25
 """Of items' biases, in stars."""
-RATING_WEIGHT = 0.08
-"""What one rating weighs: 1/√(a user's ratings), more or less."""
+RATING_WEIGHT = 0.063
+"""What one rating weighs in an opening without emphasis: 1/√(a user's ratings), more or less."""
 
 _GRID = 60
 _ITERATIONS = 60
@@ -42,29 +42,61 @@ class ItemEstimates:
     weight: Floats
 
 
-def item_estimates(sums: Floats, counts: Floats, deviation: float) -> ItemEstimates:
-    """Posterior mean and an equivalent observation of each item's bias, from the opening's answer.
+@dataclass(frozen=True, eq=False)
+class Openings:
+    """Two openings, or one, joined into what one without emphasis would have said with less noise.
+
+    Attributes:
+        sums: Weighted residuals of each item, with noise.
+        counts: Weights of each item, times `COUNT_WEIGHT`, with noise.
+        deviation: σ of the noise in both, of each item.
+        relative: What a rating of each item weighs in the last opening, as a multiple of its weight in the first.
+    """
+
+    sums: Floats
+    counts: Floats
+    deviation: Floats
+    relative: Floats
+
+    @classmethod
+    def of(cls, values: Floats, deviation: float) -> Openings:
+        """The first opening: sums and counts, in units, with noise of this σ."""
+        sums, counts = np.split(values, 2)
+        return cls(sums, counts, np.full(len(sums), deviation), np.ones(len(sums)))
+
+    def joined(self, values: Floats, deviation: float, emphasis: Floats) -> Openings:
+        """With a second one. Sums and counts are combined alike: their ratio is right whatever `relative` is."""
+        sums, counts = np.split(values, 2)
+        scale = float(counts.sum()) / max(float((emphasis * self.counts).sum()), 1e-9)
+        relative = np.maximum(scale, 0.0) * emphasis
+        mine, theirs = self.deviation**-2, relative / deviation**2
+        total = mine + relative * theirs
+        return Openings(
+            (mine * self.sums + theirs * sums) / total,
+            (mine * self.counts + theirs * counts) / total,
+            total**-0.5,
+            relative,
+        )
+
+
+def item_estimates(known: Openings) -> ItemEstimates:
+    """Posterior mean and an equivalent observation of each item's bias, from the openings.
 
     Model: sum = W·b + N(0, σ² + s²·w̄·W) and count = W + N(0, σ²), b ~ N(0, τ²), W from a distribution that is learnt.
     The posterior of b is a mixture of normals; its mean and variance, with the prior taken out, are the observation.
-
-    Args:
-        sums: Weighted residuals of each item, with noise.
-        counts: Weights of each item, times `COUNT_WEIGHT`, with noise.
-        deviation: σ of the noise in both.
     """
-    weights = counts / COUNT_WEIGHT
+    weights, sums, deviation = known.counts / COUNT_WEIGHT, known.sums[:, None], known.deviation[:, None]
     grid = np.geomspace(_LEAST_WEIGHT, 1.2 * max(1.0, float(weights.max(initial=0.0))), _GRID)
     sampling = deviation**2 + RATING_VARIANCE * RATING_WEIGHT * grid
     total = sampling + BIAS_VARIANCE * grid**2
     log_likelihood = (
         -0.5 * np.square((weights[:, None] - grid) * COUNT_WEIGHT / deviation)
-        - 0.5 * np.square(sums)[:, None] / total
+        - 0.5 * np.square(sums) / total
         - 0.5 * np.log(total)
     )
     posterior = _mixture(log_likelihood)
     variances = 1 / (1 / BIAS_VARIANCE + grid**2 / sampling)
-    means = sums[:, None] * (variances * grid / sampling)
+    means = sums * (variances * grid / sampling)
     bias = (posterior * means).sum(axis=1)
     variance = (posterior * (variances + means**2)).sum(axis=1) - bias**2
     precision = np.maximum(1 / variance - 1 / BIAS_VARIANCE, _LEAST_PRECISION)

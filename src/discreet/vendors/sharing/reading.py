@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.data.ratings import Ratings
-from discreet.vendors.features import popularity_groups, public_features, standardised
+from discreet.vendors.features import public_features, standardised
 from discreet.vendors.gibbs import ItemPrior, PseudoObservations
 from discreet.vendors.sharing.budget import Budget
 from discreet.vendors.sharing.contributions import COUNT_WEIGHT, UNIT, Floats, Integers, opening, star
-from discreet.vendors.sharing.estimates import RATING_VARIANCE, RATING_WEIGHT, item_estimates
+from discreet.vendors.sharing.estimates import RATING_VARIANCE, RATING_WEIGHT, Openings, item_estimates
 from discreet.vendors.sharing.rounds import Answered, Opening, Projections, others
 
 _LEAST_LEANING = 1e-6
@@ -26,36 +27,41 @@ def item_prior(
     answers: Sequence[Answered], own: Ratings, added: Sequence[Integers], budget: Budget, rank: int
 ) -> ItemPrior:
     """The prior for a model with `rank` factors of the vendor that owns these ratings and added this noise."""
-    items = len(own.items)
-    sums, counts, precision = np.zeros(items), np.zeros(items), 0.0
-    leanings: list[tuple[Floats, float]] = []
+    items, known, leanings = len(own.items), None, []
     for answered, noise in zip(answers, added, strict=True):
-        rest = others(answered, own, noise)
-        deviation = budget.reader_deviation(answered.round.sensitivity, answered.round.share) / UNIT
-        if isinstance(answered.round, Opening):
-            sums += rest[:items] / deviation**2
-            counts += rest[items:] / deviation**2
-            precision += deviation**-2
-        elif isinstance(answered.round, Projections):
+        rest, asked = others(answered, own, noise), answered.round
+        deviation = budget.reader_deviation(asked.sensitivity, asked.share) / UNIT
+        if isinstance(asked, Opening):
+            known = known.joined(rest, deviation, asked.emphasis) if known else Openings.of(rest, deviation)
+        elif isinstance(asked, Projections):
             leanings.append((rest.reshape(items, -1), deviation))
-    estimates = item_estimates(sums / precision, counts / precision, precision**-0.5)
-    own_weight = opening(own)[items:] / UNIT / COUNT_WEIGHT
+    if known is None:
+        raise ValueError("there is no opening among the answers")
+    estimates = item_estimates(known)
+    own_weight = opening(own, np.ones(items))[items:] / UNIT / COUNT_WEIGHT
     popularity = np.log1p((estimates.weight + own_weight) / RATING_WEIGHT)
     columns = [public_features(own.items), standardised(popularity[:, None])]
-    columns += [leaning_features(sums_, estimates.weight, deviation) for sums_, deviation in leanings]
+    columns += [leaning_features(sums, estimates.weight, known.relative, deviation) for sums, deviation in leanings]
     observed = estimates.observed - np.average(estimates.observed, weights=estimates.deviation**-2)
     pseudo = PseudoObservations.of_biases(
         np.arange(items, dtype=np.int32), observed * star(own), estimates.deviation * star(own), rank
     )
-    return ItemPrior(np.column_stack(columns), popularity_groups(own), pseudo)
+    return ItemPrior(np.column_stack(columns), reliability_groups(estimates.deviation), pseudo)
 
 
-def leaning_features(sums: Floats, weight: Floats, deviation: float) -> Floats:
+def reliability_groups(deviation: Floats) -> NDArray[np.int32]:
+    """Quarters of the items, by how well the others' ratings tell their biases."""
+    return np.searchsorted(np.quantile(deviation, [0.25, 0.5, 0.75]), deviation).astype(np.int32)
+
+
+def leaning_features(sums: Floats, weight: Floats, relative: Floats, deviation: float) -> Floats:
     """Expected leaning of each item to each direction, in units of the leanings' deviation over the items.
 
-    Model: sum = W·θ + N(0, σ² + sampling), θ ~ N(0, t²) with t² from the released sums' own variance.
+    Model: sum = W·θ + N(0, σ² + sampling), θ ~ N(0, t²) with t² from the released sums' own variance. A rating weighs
+    `relative` times what it does in `weight`.
     """
-    noise = deviation**2 + RATING_VARIANCE * RATING_WEIGHT * weight / sums.shape[1]
-    variance = np.maximum(_LEAST_LEANING, (np.square(sums) - noise[:, None]).sum(axis=0) / np.square(weight).sum())
-    signal = weight[:, None] * variance
-    return np.asarray(signal * sums / (weight[:, None] * signal + noise[:, None]) / np.sqrt(variance))
+    mass = weight * relative
+    noise = deviation**2 + RATING_VARIANCE * RATING_WEIGHT * relative * mass / sums.shape[1]
+    variance = np.maximum(_LEAST_LEANING, (np.square(sums) - noise[:, None]).sum(axis=0) / np.square(mass).sum())
+    signal = mass[:, None] * variance
+    return np.asarray(signal * sums / (mass[:, None] * signal + noise[:, None]) / np.sqrt(variance))

@@ -36,16 +36,17 @@ class Round(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Opening:
-    """How high and how often items are rated."""
+    """How high and how often items are rated, with a public emphasis on some of them."""
 
     share: float
+    emphasis: Floats
     sensitivity: float = field(default=float(UNIT), init=False)
 
     def contribution(self, ratings: Ratings) -> Integers:
         """Sums, then counts."""
-        return contributions.opening(ratings)
+        return contributions.opening(ratings, self.emphasis)
 
 
 @dataclass(frozen=True, eq=False)
