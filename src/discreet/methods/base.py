@@ -47,13 +47,33 @@ class Task:
         The titles that occur there, histories included, decide that mean; this is outside any ε.
         """
         used, known = (self._occurring(splits) for splits in (self.data.splits, ["train"]))
-        rows = np.flatnonzero(used)
+        return self._centred(np.flatnonzero(used), known)[0]
+
+    @cached_property
+    def public_vectors(self) -> TextVectors:
+        """A unit vector for each title of the catalogue, from public text alone; zero for the untitled."""
+        return self._public[0]
+
+    @property
+    def public_centre(self) -> NDArray[np.float32]:
+        """What `public_vectors` are centred on: the mean title that was shown in the train split, clicked or not."""
+        return self._public[1]
+
+    @cached_property
+    def _public(self) -> tuple[TextVectors, NDArray[np.float32]]:
+        shown = np.zeros(len(self.data.articles), np.bool_)
+        shown[self.data.splits["train"].shown] = True
+        return self._centred(np.arange(len(shown)), shown)
+
+    def _centred(self, rows: NDArray[np.int64], known: NDArray[np.bool_]) -> tuple[TextVectors, NDArray[np.float32]]:
+        """The vectors of some articles, centred on the mean of those among them that are `known`; and that mean."""
         encoded = encode_texts([self.data.articles.titles[row] for row in rows.tolist()], self.text)
         titled = encoded.matrix.any(axis=1)
-        centre = encoded.matrix[titled & known[rows]].mean(axis=0) if (titled & known[rows]).any() else 0.0
-        matrix = np.zeros((len(used), encoded.matrix.shape[1]), np.float32)
+        central = encoded.matrix[titled & known[rows]]
+        centre = central.mean(axis=0) if len(central) else np.zeros(encoded.matrix.shape[1], np.float32)
+        matrix = np.zeros((len(known), encoded.matrix.shape[1]), np.float32)
         matrix[rows[titled]] = unit_rows(encoded.matrix[titled] - centre)
-        return TextVectors(matrix, encoded.source)
+        return TextVectors(matrix, encoded.source), centre
 
     def _occurring(self, splits: Iterable[str]) -> NDArray[np.bool_]:
         """Which articles are shown or clicked in the named splits."""

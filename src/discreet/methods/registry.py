@@ -10,6 +10,7 @@ from discreet.errors import DiscreetError
 from discreet.methods import baselines
 from discreet.methods.base import Method
 from discreet.methods.centralized import Centralized
+from discreet.methods.click_reports.method import ClickReports
 from discreet.methods.dp_fedrec import DPFedRec
 from discreet.methods.fednewsrec import FedNewsRec
 from discreet.methods.fedrec import FedRec
@@ -30,6 +31,7 @@ METHODS: dict[str, Callable[..., Method]] = {
     "fednewsrec": FedNewsRec,
     "dp_fedrec": DPFedRec,
     "privaterec": PrivateRec,
+    "click_reports": ClickReports,
 }
 
 

@@ -27,6 +27,21 @@ def history_similarity(vectors: NDArray[np.float32], impressions: Impressions) -
 
 def mean_history(vectors: NDArray[np.float32], impressions: Impressions, start: int, stop: int) -> NDArray[np.float32]:
     """Unit vectors along the mean of each history's article vectors, for impressions `start` to `stop`."""
+    total = _summed_history(vectors, impressions, start, stop)
+    total /= np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-12)
+    return total
+
+
+def mean_of_history(vectors: NDArray[np.float32], impressions: Impressions) -> NDArray[np.float32]:
+    """The mean of each history's article vectors itself, not made a unit vector; zero for no history."""
+    total = _summed_history(vectors, impressions, 0, len(impressions))
+    total /= np.maximum(impressions.history_sizes, 1)[:, None]
+    return total
+
+
+def _summed_history(
+    vectors: NDArray[np.float32], impressions: Impressions, start: int, stop: int
+) -> NDArray[np.float32]:
     first, last = impressions.history_start[start:stop], impressions.history_stop[start:stop]
     sizes = last - first
     ends = np.concatenate(([0], np.cumsum(sizes)))
@@ -36,5 +51,4 @@ def mean_history(vectors: NDArray[np.float32], impressions: Impressions, start: 
         (np.ones(len(positions), np.float32), impressions.timeline[positions], ends), shape=shape, dtype=np.float32
     )
     total: NDArray[np.float32] = clicks @ vectors
-    total /= np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-12)
     return total

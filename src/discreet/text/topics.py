@@ -17,7 +17,6 @@ from scipy import sparse
 from discreet.text.word_vectors import unit_rows
 
 _RESTARTS, _STEPS = 8, 15
-_MOST_TITLES = 20_000
 
 Vectors = NDArray[np.float32]
 
@@ -57,8 +56,6 @@ def find_topics(vectors: Vectors, count: int, seed: int = 0) -> TopicSpace:
     if len(titled) < count:
         raise ValueError(f"{count} topics cannot be found in {len(titled)} titles")
     rng = np.random.default_rng(seed)
-    if len(titled) > _MOST_TITLES:
-        titled = titled[np.sort(rng.choice(len(titled), _MOST_TITLES, replace=False))]
     runs = [_spherical_k_means(titled, count, rng) for _ in range(_RESTARTS)]
     centres = max(runs, key=lambda centres: float((titled @ centres.T).max(axis=1).sum()))
     members = _memberships(titled, centres)

@@ -1,0 +1,93 @@
+"""How often an article is clicked where it is shown, unbiased, from noised labels.
+
+In a slate of C, the clicked article is in the reported set with probability p and any other with probability q. So
+(1[in the set] − q)/(p − q) has the mean 1 for the clicked article and 0 for the others, and variance about
+q(1 − q)/(p − q)² + its own. Means of these estimates are shrunk as far as their known noise asks for.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data.news import Impressions
+from discreet.device.reports import label_mechanism
+from discreet.methods.click_reports.collect import Labels
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Estimates of single shows, sorted by article and time, with running sums of weight and weighted value."""
+
+    key: NDArray[np.int64]
+    weight: Floats
+    value: Floats
+    start: int
+    span: int
+    rate: float
+    spread: float
+
+    @classmethod
+    def of(cls, parts: list[tuple[Impressions, Labels]], epsilon: float) -> Evidence:
+        """Everything that the label reports of some splits tell about single shows."""
+        columns = [_estimates(part, labels, epsilon) for part, labels in parts]
+        article, time, estimate, variance = (np.concatenate(column) for column in zip(*columns, strict=True))
+        start = int(time.min()) if len(time) else 0
+        span = int(time.max()) - start + 2 if len(time) else 1
+        key = article.astype(np.int64) * span + (time - start)
+        order = np.argsort(key, kind="stable")
+        weight = 1 / variance[order]
+        rate = float(weight @ estimate[order] / weight.sum()) if len(key) else 0.0
+        sums = [np.concatenate(([0.0], np.cumsum(column))) for column in (weight, weight * estimate[order])]
+        spread = _between_articles(article[order], estimate[order], weight, rate)
+        return cls(key[order], sums[0], sums[1], start, span, rate, spread)
+
+    def before(self, article: NDArray[np.int32], moment: NDArray[np.int64]) -> Floats:
+        """Each article's click rate as known strictly before its moment, shrunk, in units of the mean rate, minus 1."""
+        if self.rate <= 0 or self.spread <= 0:
+            return np.zeros(len(article))
+        base = article.astype(np.int64) * self.span
+        first = np.searchsorted(self.key, base)
+        last = np.searchsorted(self.key, base + np.clip(moment - self.start, 0, self.span - 1))
+        weight, value = self.weight[last] - self.weight[first], self.value[last] - self.value[first]
+        return (value - self.rate * weight) / (weight + 1 / self.spread) / self.rate
+
+
+def _estimates(
+    impressions: Impressions, labels: Labels, epsilon: float
+) -> tuple[NDArray[np.int32], NDArray[np.int64], Floats, Floats]:
+    """Article, time, unbiased estimate of the click, and its variance, for every show that was reported on."""
+    sizes = impressions.slate_sizes
+    shown = np.repeat(labels.reported, sizes)
+    inside = labels.inside[shown].astype(np.float64)
+    size = np.repeat(sizes, sizes)[shown]
+    hit, stray = np.ones(len(size)), np.zeros(len(size))
+    if not math.isinf(epsilon):
+        for count in np.unique(size).tolist():
+            hit[size == count], stray[size == count] = inclusion(count, epsilon)
+    variance = 1 / size * (1 - 1 / size) + stray * (1 - stray) / (hit - stray) ** 2
+    time = np.repeat(impressions.time, sizes)[shown]
+    return impressions.shown[shown], time, (inside - stray) / (hit - stray), variance
+
+
+def inclusion(choices: int, epsilon: float) -> tuple[float, float]:
+    """The probabilities p and q that the clicked article, and any other, is in the reported set."""
+    mechanism = label_mechanism(choices, epsilon)
+    hit = float(mechanism.inclusion)
+    return hit, (mechanism.subset_size - hit) / (choices - 1)
+
+
+def _between_articles(article: NDArray[np.int32], estimate: Floats, weight: Floats, rate: float) -> float:
+    """The variance of true rates between articles: what is left when the estimates' own variance is taken away."""
+    number = np.unique(article, return_inverse=True)[1]
+    total = np.bincount(number, weight)
+    if len(total) < 2:
+        return 0.0
+    mean = np.bincount(number, weight * estimate) / total
+    excess = total @ ((mean - rate) ** 2) - len(total)
+    return max(0.0, float(excess / (total.sum() - (total**2).sum() / total.sum())))
