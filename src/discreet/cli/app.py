@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from discreet.cli import audit, compare, data, demo, evaluate, listing, train
+from discreet.cli import audit, compare, data, demo, evaluate, listing, serve, train
 
 app = typer.Typer(
     help="Private recommendation that says truthfully what it costs in privacy.",
@@ -20,4 +20,5 @@ app.command()(train.train)
 app.command()(evaluate.evaluate)
 app.command()(compare.compare)
 app.command()(audit.audit)
+app.command()(serve.serve)
 app.command("list")(listing.list_all)

@@ -1,0 +1,75 @@
+"""`discreet serve`: an HTTP server of a run, with its catalogue and its page."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.options import AsJson, print_json, say
+from discreet.errors import DiscreetError
+
+
+class RankingChoice(StrEnum):
+    """Who ranks."""
+
+    local = "local"
+    shortlist = "shortlist"
+    server = "server"
+
+
+def serve(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder written by 'discreet train'.")],
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="DATA", help="A news data set that fills the catalogue on the first start."),
+    ] = None,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port to listen on.")] = 8000,
+    database: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="A SQLite file or a postgresql:// URL  [default: serving.sqlite in RUN]"),
+    ] = None,
+    ranking: Annotated[
+        RankingChoice, typer.Option(help="Who ranks: the device (ε = 0), the device from a shortlist, or the server.")
+    ] = RankingChoice.shortlist,
+    reports: Annotated[bool, typer.Option(help="Take training reports.")] = True,
+    admin_token_file: Annotated[
+        Path | None, typer.Option(help="A file with the administrator's token; without one there is no admin API.")
+    ] = None,
+    rate: Annotated[
+        float, typer.Option(min=0, help="Requests a second that one address may send for long; 0 for any number.")
+    ] = 50.0,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+    as_json: AsJson = False,
+) -> None:
+    """Serve a run: rank its catalogue for devices that send noised sketches, or nothing at all.
+
+    Example: discreet serve runs/reports --data world --admin-token-file token
+    """
+    from discreet.data.open import open_news
+    from discreet.serving.gate import Limits
+    from discreet.serving.model import load_served
+    from discreet.serving.server import open_service, read_token, run_server
+
+    if log_level not in ("debug", "info", "warning", "error"):
+        raise DiscreetError(f"--log-level is debug, info, warning or error, not '{log_level}'")
+    token = read_token(admin_token_file) if admin_token_file else None
+    model = load_served(run)
+    service = open_service(
+        run,
+        model,
+        database=database,
+        data=open_news(data) if data else None,
+        ranking=ranking.value,
+        reports=reports,
+        may_be_empty=token is not None,
+    )
+    address = f"http://{host}:{port}"
+    if as_json:
+        print_json({"url": address, "model": model.version, "ranking": ranking.value})
+    else:
+        say(f"Serving {run} at {address} ({ranking.value} ranking). {model.guarantee()}")
+    run_server(service, host=host, port=port, limits=Limits(rate=rate), admin_token=token, level=log_level)

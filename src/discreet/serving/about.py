@@ -1,0 +1,159 @@
+"""What /v1/model says: the terms of every release, the three ways to rank with what each costs, and the promise."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.errors import InputError
+from discreet.privacy.guarantee import Adjacency, shown_epsilon
+from discreet.privacy.ledger import Schedule
+from discreet.serving.model import Served
+from discreet.serving.snapshot import Snapshot
+
+API = 1
+Ranking = Literal["local", "shortlist", "server"]
+RANKINGS: tuple[Ranking, ...] = ("local", "shortlist", "server")
+VISITS_A_DAY = 10
+"""How often a reader is taken to ask for articles, for the figures in bytes a day."""
+_DAY = 86_400
+_KNOWN_DAYS = 28
+_RESULT = 70  # bytes of an article in an answer without details
+_HEADERS = 600  # bytes of a request's and an answer's HTTP headers
+_WORDS = {
+    "local": "The device downloads the catalogue's changes and ranks by itself: serving sends nothing, ε = 0.",
+    "shortlist": "The device sends its sketches, gets a shortlist with vectors, and ranks that with its exact history.",
+    "server": "The device sends its sketches, and the server ranks: fewest bytes, and noise touches the order.",
+}
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What the publisher chose.
+
+    Attributes:
+        ranking: How devices are asked to rank.
+        schedule: The public epochs.
+        reports: Whether training reports are taken.
+        shortlist_size: How many articles a shortlist has.
+        qualities: For each way to rank, what was measured of it.
+    """
+
+    ranking: Ranking
+    schedule: Schedule
+    reports: bool = True
+    shortlist_size: int = 200
+    qualities: Mapping[str, Any] | None = None
+
+
+def read_qualities(run: Path) -> dict[str, Any]:
+    """What was measured of the three ways to rank (`rankings.json` of a run), or nothing."""
+    path = run / "rankings.json"
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise InputError(path, f"is damaged ({error}); measure it again or remove it") from error
+    if not isinstance(found, dict):
+        raise InputError(path, "must be an object with a field for each ranking; measure it again or remove it")
+    return found
+
+
+def bytes_a_day(snapshot: Snapshot, topics: int, shortlist_size: int) -> dict[str, int]:
+    """What each way to rank costs a device a day, from the catalogue as it is.
+
+    Local: the articles of a mean day (of the latest four weeks that have any). Others: ten visits with a sketch of
+    each of the latest 12 epochs, and the answers.
+    """
+    entry = float(np.mean([len(entry) for entry in snapshot.entries[-5000:]])) + 20 if len(snapshot) else 0.0
+    listed = snapshot.listed_at
+    latest = int(listed.max(initial=0))
+    recent = listed[listed > latest - _KNOWN_DAYS * _DAY]
+    days = max(1.0, (latest - float(recent.min())) / _DAY) if len(recent) else 1.0
+    sketch = 60 + 4 * (64 + topics) / 3
+    ask = _HEADERS + 60 + 12 * sketch
+    return {
+        "local": round(_HEADERS + len(recent) / days * entry),
+        "shortlist": round(VISITS_A_DAY * (ask + shortlist_size * (entry + _RESULT / 2))),
+        "server": round(VISITS_A_DAY * (ask + 20 * (entry + _RESULT / 2))),
+    }
+
+
+def document(model: Served, offer: Offer, snapshot: Snapshot, scale: float) -> dict[str, Any]:
+    """All fields of /v1/model."""
+    guarantee = model.guarantee()
+    topics = len(model.space)
+    volume = bytes_a_day(snapshot, topics, offer.shortlist_size)
+    cost = {"local": 0.0, "shortlist": model.epsilon_sketch, "server": model.epsilon_sketch}
+    adjacency = Adjacency.ADD_REMOVE if model.hide_length else Adjacency.SUBSTITUTE
+    return {
+        "api": API,
+        "model": model.version,
+        "kind": getattr(model, "kind", "topics"),
+        "space": model.space.version,
+        "topics": topics,
+        "epsilon": {
+            "sketch": _plain(model.epsilon_sketch),
+            "label": _plain(model.epsilon_label),
+            "lifetime": _plain(guarantee.epsilon),
+        },
+        "unit": str(guarantee.unit),
+        "adjacency": str(adjacency),
+        "schedule": offer.schedule.to_json(),
+        "ranking": offer.ranking,
+        "shortlist_size": offer.shortlist_size,
+        "rankings": [
+            {
+                "name": name,
+                "epsilon": _plain(cost[name]),
+                "bytes_a_day": volume[name],
+                "quality": (offer.qualities or {}).get(name),
+                "words": _WORDS[name],
+            }
+            for name in RANKINGS
+        ],
+        "vectors": {"dimension": len(model.centre), "scale": scale, "centre": [float(x) for x in model.centre]},
+        "content_weight": float(model.content_weight),
+        "guarantee": guarantee.to_json(),
+        "words": promise(model, offer),
+        "reports": offer.reports,
+    }
+
+
+def promise(model: Served, offer: Offer) -> list[str]:
+    """What is promised, to whom, and what is not, in plain sentences."""
+    guarantee = model.guarantee()
+    sketch, label = shown_epsilon(model.epsilon_sketch), shown_epsilon(model.epsilon_label)
+    lines = [
+        f"What you read stays on your device. What leaves it is noised there first: {guarantee}.",
+        f"Each click is counted once in a noised sketch (ε = {sketch}), and may be told once in a noised label"
+        f" (ε = {label}); whatever the server does with them later costs nothing more.",
+        "A smaller ε is a stronger promise: whoever sees all that your device sent can tell apart two histories that"
+        " differ in one click hardly better than by guessing when ε is small.",
+        "The promise is about each click, not about all your reading: many clicks on one subject may show in the sum.",
+        "It does not cover what any website sees: that your device asked, when, from which address, and which articles"
+        " you open on the publisher's site.",
+    ]
+    if offer.ranking == "local":
+        lines.append("Here your device ranks by itself: for reading the news it sends nothing at all.")
+    if not offer.reports:
+        lines.append("This server takes no training reports.")
+    return lines
+
+
+def as_bytes(fields: dict[str, Any]) -> tuple[bytes, str]:
+    """JSON and its ETag."""
+    body = json.dumps(fields, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    return body, f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
+
+
+def _plain(epsilon: float) -> float | str:
+    return "inf" if math.isinf(epsilon) else epsilon

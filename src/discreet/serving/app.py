@@ -1,0 +1,256 @@
+"""The endpoints."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
+from fastapi.staticfiles import StaticFiles
+from prometheus_client import generate_latest
+from pydantic import TypeAdapter, ValidationError
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
+
+from discreet import __version__
+from discreet.serving import messages as m
+from discreet.serving.docs_page import docs_page
+from discreet.serving.gate import Gate, Limits, Metrics
+from discreet.serving.logs import log
+from discreet.serving.openapi import body_of, with_shared_parts
+from discreet.serving.refusal import Refusal
+from discreet.serving.service import Service
+from discreet.serving.store import DELETED, EXPIRED
+
+WEB = Path(__file__).parent / "web"
+T = TypeVar("T")
+_JSON = "application/json"
+_RECOMMEND: TypeAdapter[m.RecommendRequest] = TypeAdapter(m.RecommendRequest)
+_REFUSED: dict[int | str, dict[str, Any]] = {
+    status: {"model": m.Problem, "description": text}
+    for status, text in (
+        (409, "Another version, or a second report."),
+        (413, "Too large."),
+        (415, "Not JSON."),
+        (422, "Not what was asked for."),
+        (429, "Too many requests."),
+        (503, "Come back later."),
+    )
+}
+
+
+def create_app(service: Service, limits: Limits | None = None, admin_token: str | None = None) -> ASGIApp:
+    """The whole server as an ASGI application, which starts and closes `service`."""
+    metrics = Metrics()
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        service.start()
+        log("info", "serving", model=service.model.version, ranking=service.offer.ranking)
+        yield
+        await asyncio.to_thread(service.close)
+        log("info", "stopped")
+
+    app = FastAPI(
+        title="Discreet",
+        version=__version__,
+        summary="News recommendation that says truthfully what it costs in privacy.",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    app.include_router(_public(service, metrics))
+    app.include_router(_operations(service, metrics))
+    if admin_token is not None:
+        app.include_router(_administration(service, admin_token))
+    _pages(app)
+    _errors(app)
+    with_shared_parts(app, [m.RecommendRequest, m.LabelReport, m.SketchReport, m.NewArticle])
+    return Gate(app, limits or Limits(), metrics)
+
+
+def _public(service: Service, metrics: Metrics) -> APIRouter:
+    router = APIRouter(prefix="/v1", tags=["devices"])
+
+    @router.get("/model", response_model=m.ModelAnswer, responses={503: _REFUSED[503]})
+    async def model(request: Request) -> Response:
+        """What a device must know before it releases anything: space, ε, schedule, ways to rank, and the promise."""
+        body, etag = service.about()
+        return _cached(request, etag) or Response(body, media_type=_JSON, headers=_etag(etag))
+
+    @router.get("/articles", response_model=m.ArticlesAnswer, responses=_some(409, 422, 503))
+    async def articles(
+        request: Request,
+        since: Annotated[str, Query(pattern=r"^[0-9]{1,18}$", description="The cursor of the last page.")] = "0",
+        limit: Annotated[int, Query(ge=1, le=5000)] = 500,
+    ) -> Response:
+        """The catalogue in pages, and later only what changed: all that a device needs to rank by itself."""
+        body, etag = service.page_of_articles(int(since), limit)
+        return _cached(request, etag) or Response(body(), media_type=_JSON, headers=_etag(etag))
+
+    @router.post(
+        "/recommend",
+        response_model=m.RecommendAnswer,
+        responses=_some(409, 413, 415, 422, 503),
+        openapi_extra=body_of("RecommendRequest"),
+    )
+    async def recommend(request: Request) -> Response:
+        """The best articles for what a device released; without sketches, the best for everybody."""
+        return Response(service.recommend(await _read(request, _RECOMMEND)), media_type=_JSON)
+
+    @router.post(
+        "/reports",
+        response_model=m.ReportAnswer,
+        responses={201: {"model": m.ReportAnswer, "description": "Kept now."}, 403: _REFUSED[422], **_REFUSED},
+        openapi_extra=body_of("LabelReport", "SketchReport"),
+    )
+    async def reports(request: Request) -> Response:
+        """Keep a training report. 201: on the disk now. 200: it was known. Send it again until one of them comes."""
+        report = await _read(request, m.REPORT)
+        new = await service.keep(report)
+        if new:
+            metrics.reports.labels(report.kind).inc()
+        return JSONResponse({"id": report.id, "status": "kept" if new else "known"}, 201 if new else 200)
+
+    return router
+
+
+def _operations(service: Service, metrics: Metrics) -> APIRouter:
+    router = APIRouter(tags=["operations"])
+
+    @router.get("/healthz")
+    async def healthz() -> dict[str, str]:
+        """Whether the process answers."""
+        return {"status": "ok"}
+
+    @router.get("/readyz", responses={503: {"description": "Not ready."}})
+    async def readyz() -> Response:
+        """Whether there is a catalogue to rank and a database to write to."""
+        why = "" if service.keeper.ready else "the catalogue is being prepared"
+        if not why:
+            try:
+                await asyncio.to_thread(service.store.ping)
+            except SQLAlchemyError:
+                why = "the database does not answer"
+        return JSONResponse({"ready": not why, "why": why}, 503 if why else 200)
+
+    @router.get("/metrics")
+    async def show_metrics() -> Response:
+        """Counters for Prometheus."""
+        metrics.articles.set(len(service.keeper.snapshot))
+        metrics.revision.set(service.keeper.snapshot.revision)
+        return Response(generate_latest(metrics.registry), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    return router
+
+
+def _administration(service: Service, token: str) -> APIRouter:
+    router = APIRouter(prefix="/v1/admin", tags=["administration"])
+    refused: dict[int | str, dict[str, Any]] = {401: {"model": m.Problem, "description": "No token, or a wrong one."}}
+
+    def authorise(request: Request) -> None:
+        given = request.headers.get("authorization", "")
+        if not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
+            raise Refusal(401, "administration needs the token: 'Authorization: Bearer …'")
+
+    async def written(work: Any, *arguments: Any) -> None:
+        try:
+            await asyncio.to_thread(work, *arguments)
+        except SQLAlchemyError:
+            raise Refusal(503, "the change could not be written; try again later", retry_after=10) from None
+
+    @router.put(
+        "/articles",
+        status_code=202,
+        responses={**refused, **_some(413, 415, 422, 503)},
+        openapi_extra=body_of("NewArticle", array=True),
+    )
+    async def put_articles(request: Request) -> dict[str, int]:
+        """Add or replace articles. They are encoded in the background and listed within seconds."""
+        authorise(request)
+        new = await _read(request, m.NEW_ARTICLES)
+        await written(service.put, new)
+        return {"waiting": len(new)}
+
+    @router.delete("/articles/{article}", responses={**refused, **_some(503)})
+    async def delete_article(request: Request, article: str) -> dict[str, str]:
+        """Take an article down and forget its text."""
+        authorise(request)
+        await written(service.take_down, article, DELETED)
+        return {"id": article, "state": DELETED}
+
+    @router.post("/articles/{article}/expire", responses={**refused, **_some(503)})
+    async def expire_article(request: Request, article: str) -> dict[str, str]:
+        """Recommend an article no more."""
+        authorise(request)
+        await written(service.take_down, article, EXPIRED)
+        return {"id": article, "state": EXPIRED}
+
+    return router
+
+
+def _pages(app: FastAPI) -> None:
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> HTMLResponse:
+        return HTMLResponse(docs_page(app.openapi()))
+
+    @app.get("/", include_in_schema=False)
+    async def page() -> Response:
+        index = WEB / "index.html"
+        return FileResponse(index) if index.exists() else HTMLResponse(docs_page(app.openapi()))
+
+    app.mount("/web", StaticFiles(directory=WEB, check_dir=False), name="web")
+
+
+def _errors(app: FastAPI) -> None:
+    @app.exception_handler(Refusal)
+    async def refused(_: Request, refusal: Refusal) -> JSONResponse:
+        headers = {} if refusal.retry_after is None else {"Retry-After": str(refusal.retry_after)}
+        return JSONResponse({"error": refusal.problem, **refusal.details}, refusal.status, headers)
+
+    @app.exception_handler(HTTPException)
+    async def failed(_: Request, error: HTTPException) -> JSONResponse:
+        return JSONResponse({"error": str(error.detail).lower()}, error.status_code, error.headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        return JSONResponse({"error": _first_problem(list(error.errors()))}, 422)
+
+
+async def _read(request: Request, adapter: TypeAdapter[T]) -> T:
+    """The body as a message, or a refusal that names the first wrong field and never repeats what was in it."""
+    if not request.headers.get("content-type", "").lower().startswith(_JSON):
+        raise Refusal(415, "send JSON, with the header 'Content-Type: application/json'")
+    try:
+        return adapter.validate_json(await request.body())
+    except ValidationError as error:
+        found = error.errors(include_input=False, include_url=False, include_context=False)
+        raise Refusal(422, _first_problem(list(found))) from None
+
+
+def _first_problem(errors: list[Any]) -> str:
+    first = errors[0]
+    where = ".".join(str(part) for part in first["loc"] if part not in ("label", "sketch", "query", "path"))
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return f"{where}: {first['msg']}{more}" if where else f"{first['msg']}{more}"
+
+
+def _some(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    return {status: _REFUSED[status] for status in statuses}
+
+
+def _etag(etag: str) -> dict[str, str]:
+    return {"ETag": etag, "Cache-Control": "no-cache"}
+
+
+def _cached(request: Request, etag: str) -> Response | None:
+    """304 if the device has this version already."""
+    known = [value.strip().removeprefix("W/") for value in request.headers.get("if-none-match", "").split(",")]
+    return Response(status_code=304, headers=_etag(etag)) if etag in known else None

@@ -1,0 +1,182 @@
+"""What travels between devices and the server: strict, so that a field misspelt or unknown is refused, not ignored."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+MOST_SKETCHES = 128
+MOST_IN_SLATE = 500
+MOST_CLICKS = 1000
+"""The most clicks that one sketch may be of; a device with more in an epoch counts its latest."""
+
+ArticleId = Annotated[str, Field(min_length=1, max_length=120, pattern=r"^[^\x00-\x1f\x7f]+$", examples=["N42"])]
+PlainText = Annotated[str, Field(pattern=r"^[^\x00]*$")]
+Version = Annotated[str, Field(min_length=1, max_length=80, examples=["9f2c4b1a77d0e355"])]
+ReportId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$", examples=["0b6f3a4be31f4d0f8f2b7c1de0a9c755"])]
+Base64 = Annotated[
+    str,
+    Field(max_length=20_000, description="Base64 of a release's bytes.", json_schema_extra={"format": "byte"}),
+]
+Epoch = Annotated[int, Field(ge=0, le=1_000_000, description="Number of the epoch in the public schedule.")]
+Clicks = Annotated[
+    int | None, Field(ge=0, le=MOST_CLICKS, description="How many clicks it is of; null where the length is hidden.")
+]
+
+
+class Message(BaseModel):
+    """Strict JSON: no unknown fields, no conversions, no NaN and no infinities."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Sketch(Message):
+    """A release of one epoch's clicks."""
+
+    epoch: Epoch
+    clicks: Clicks = None
+    release: Base64
+
+
+class RecommendRequest(Message):
+    """A question for articles. What was read is not in it: sketches are noised, and no ids come in."""
+
+    space: Version
+    sketches: list[Sketch] = Field(default=[], max_length=MOST_SKETCHES)
+    open: list[Annotated[int, Field(ge=0, le=100_000)]] | None = Field(
+        default=None, description="Clicks by topic that the reader declared not sensitive.", max_length=4096
+    )
+    limit: int = Field(default=20, ge=1, le=MOST_IN_SLATE)
+    category: list[Annotated[str, Field(max_length=200)]] | None = Field(default=None, min_length=1, max_length=50)
+    max_age_hours: float | None = Field(default=None, gt=0, le=1e6)
+    diversity: float | None = Field(default=None, ge=0, le=1, description="0: by score alone; 1: topics take turns.")
+    details: bool = Field(default=False, description="Send titles and vectors too, so that the device can re-rank.")
+
+
+class Slate(Message):
+    """The articles of an answer, in the order in which the server sent them."""
+
+    id: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+    articles: list[ArticleId] = Field(min_length=2, max_length=MOST_IN_SLATE)
+    signature: Annotated[str, Field(min_length=1, max_length=100)]
+
+
+class LabelReport(Message):
+    """The noised label of one impression."""
+
+    id: ReportId
+    kind: Literal["label"]
+    model: Version
+    slate: Slate
+    release: Base64
+
+
+class SketchReport(Message):
+    """The noised topic counts of one device and epoch."""
+
+    id: ReportId
+    kind: Literal["sketch"]
+    space: Version
+    epoch: Epoch
+    device: Annotated[str, Field(pattern=r"^[0-9A-Za-z_-]{8,64}$", description="A random name, new for each epoch.")]
+    clicks: Clicks = None
+    release: Base64
+
+
+class NewArticle(Message):
+    """An article to list."""
+
+    id: ArticleId
+    title: PlainText = Field(max_length=2000)
+    abstract: PlainText = Field(default="", max_length=20_000)
+    category: PlainText = Field(default="", max_length=200)
+    published: int | None = Field(default=None, ge=0, le=1 << 40, description="Seconds since 1970; null if unknown.")
+
+
+Report = Annotated[LabelReport | SketchReport, Field(discriminator="kind")]
+REPORT: TypeAdapter[LabelReport | SketchReport] = TypeAdapter(Report)
+NEW_ARTICLES: TypeAdapter[list[NewArticle]] = TypeAdapter(Annotated[list[NewArticle], Field(max_length=5000)])
+
+
+class Problem(BaseModel):
+    """Why a request was refused."""
+
+    error: str = Field(examples=["this server ranks in space 9f2c4b1a77d0e355; ask /v1/model again"])
+    current: str | None = Field(default=None, description="The version that would have been right.")
+
+
+class RankedArticle(BaseModel):
+    """An article of an answer; with `details`, the fields of /v1/articles as well."""
+
+    id: str
+    score: float
+    base: float
+    title: str | None = None
+    abstract: str | None = None
+    category: str | None = None
+    published: int | None = None
+    topic: int | None = None
+    vector: str | None = None
+
+
+class RecommendAnswer(BaseModel):
+    """The best articles, best first. `slate` and `signature` go into a label report."""
+
+    model: str
+    slate: str
+    signature: str
+    personal: bool
+    articles: list[RankedArticle]
+
+
+class ListedArticle(BaseModel):
+    """An article of the catalogue."""
+
+    id: str
+    title: str
+    abstract: str
+    category: str
+    published: int | None
+    topic: int
+    vector: str = Field(description="Base64 of int8 coordinates; the value is int8 · vectors.scale of /v1/model.")
+    base: float = Field(description="The score that is the same for all readers, at the time of the answer.")
+
+
+class ArticlesAnswer(BaseModel):
+    """A page of the catalogue."""
+
+    space: str
+    cursor: str
+    more: bool
+    removed: list[str]
+    articles: list[ListedArticle]
+
+
+class ReportAnswer(BaseModel):
+    """A report that is kept."""
+
+    id: str
+    status: Literal["kept", "known"]
+
+
+class ModelAnswer(BaseModel):
+    """What a device needs to know before it releases anything."""
+
+    api: int
+    model: str
+    kind: str
+    space: str
+    topics: int
+    epsilon: dict[str, float | str]
+    unit: str
+    adjacency: str
+    schedule: dict[str, Any]
+    ranking: Literal["local", "shortlist", "server"]
+    shortlist_size: int
+    rankings: list[dict[str, Any]]
+    vectors: dict[str, Any]
+    content_weight: float
+    guarantee: dict[str, Any]
+    words: list[str]
+    reports: bool

@@ -1,0 +1,218 @@
+"""A served run, apart from HTTP: what each question is answered with."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.serving.about import Offer, as_bytes, document
+from discreet.serving.journal import Journal
+from discreet.serving.keeper import Keeper
+from discreet.serving.messages import (
+    MOST_SKETCHES,
+    LabelReport,
+    NewArticle,
+    RecommendRequest,
+    Sketch,
+    SketchReport,
+)
+from discreet.serving.model import Served
+from discreet.serving.ranker import Wanted, rank
+from discreet.serving.refusal import Refusal
+from discreet.serving.slates import Slates
+from discreet.serving.snapshot import Snapshot
+from discreet.serving.store import KeptReport, Outcome, Store, Waiting
+from discreet.serving.terms import SketchTerms, label_positions
+
+_SKEW_EPOCHS = 1
+_SECOND = {
+    Outcome.OTHER_BODY: "a report with this id is kept already, and its contents are others",
+    Outcome.SECOND_SKETCH: "this device has reported on this epoch already; one sketch for each device and epoch",
+    Outcome.SECOND_LABEL: "this slate has been reported on already; one label for each slate",
+}
+
+
+class Service:
+    """A model, its catalogue, and what devices may ask and report."""
+
+    def __init__(self, model: Served, store: Store, offer: Offer, clock: Callable[[], float] = time.time) -> None:
+        self.model, self.store, self.offer = model, store, offer
+        self.keeper = Keeper(model, store, clock)
+        self.journal = Journal(store)
+        self._clock = clock
+        self._slates = Slates(store.signing_key())
+        terms = getattr(model, "sketch_terms", None)
+        self._terms: SketchTerms = terms or SketchTerms.of_topics(
+            len(model.space), model.epsilon_sketch, model.hide_length, MOST_SKETCHES
+        )
+        self._nobody = np.zeros(len(model.space))
+        self._about: tuple[Snapshot, bytes, str] | None = None
+
+    def start(self) -> None:
+        """Begin to work in the background."""
+        self.keeper.start()
+
+    def close(self) -> None:
+        """Finish what was begun, and let go of the database."""
+        self.journal.close()
+        self.keeper.close()
+        self.store.close()
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The catalogue now, or a refusal before there is one."""
+        if not self.keeper.ready:
+            raise Refusal(503, "the catalogue is being prepared; try again in a moment", retry_after=2)
+        return self.keeper.snapshot
+
+    def about(self) -> tuple[bytes, str]:
+        """The answer of /v1/model and its ETag."""
+        snapshot = self.snapshot
+        if self._about is None or self._about[0] is not snapshot:
+            self._about = (snapshot, *as_bytes(document(self.model, self.offer, snapshot, self.keeper.scale)))
+        return self._about[1:]
+
+    def page_of_articles(self, since: int, limit: int) -> tuple[Callable[[], bytes], str]:
+        """A page of the catalogue, made when it is called, and its ETag."""
+        snapshot, space = self.snapshot, self.model.space.version
+        if since > snapshot.revision:
+            raise Refusal(409, "the cursor is not from this catalogue; start again without one")
+
+        def body() -> bytes:
+            page = snapshot.page(since, limit)
+            head = {"space": space, "cursor": str(page.cursor), "more": page.more, "removed": page.removed}
+            start = json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode()[:-1]
+            return b'%s,"articles":[%s]}' % (start, b",".join(page.entries))
+
+        return body, f'"{self.model.version}-{snapshot.revision}-{since}-{limit}"'
+
+    def recommend(self, asked: RecommendRequest) -> bytes:
+        """The best articles for what was released, as JSON."""
+        snapshot, model = self.snapshot, self.model
+        self._require_current("space", asked.space, model.space.version)
+        interest = self._interest(asked)
+        wanted = Wanted(asked.limit, asked.category, asked.max_age_hours, asked.diversity or 0.0)
+        rows, scores = rank(snapshot, self._nobody if interest is None else interest, wanted, int(self._clock()))
+        chosen = rows.tolist()
+        snapshot.shows[rows] += 1
+        ids = [snapshot.ids[row] for row in chosen]
+        slate, signature = self._slates.sign(model.version, ids)
+        values = zip(chosen, scores.tolist(), snapshot.base[rows].tolist(), strict=True)
+        if asked.details:
+            entries = [b'{%s,"score":%.6g,"base":%.6g}' % (snapshot.entries[row], s, b) for row, s, b in values]
+        else:
+            entries = [b'{"id":%s,"score":%.6g,"base":%.6g}' % (snapshot.quoted[row], s, b) for row, s, b in values]
+        head = f'{{"model":"{model.version}","slate":"{slate}","signature":"{signature}","personal":'
+        return b'%s%s,"articles":[%s]}' % (head.encode(), b"false" if interest is None else b"true", b",".join(entries))
+
+    async def keep(self, report: LabelReport | SketchReport) -> bool:
+        """Check a report and keep it; whether it is new. Refused if it is not what /v1/model asks for."""
+        if not self.offer.reports:
+            raise Refusal(403, "this server takes no reports")
+        kept = self._checked_label(report) if isinstance(report, LabelReport) else self._checked_sketch(report)
+        outcome = await self.journal.keep(kept)
+        if outcome in _SECOND:
+            raise Refusal(409, _SECOND[outcome])
+        return outcome is Outcome.KEPT
+
+    def put(self, new: Sequence[NewArticle]) -> None:
+        """Let articles wait to be listed."""
+        now = int(self._clock())
+        self.store.put_articles(
+            Waiting(a.id, a.title, a.abstract, a.category, -1 if a.published is None else a.published, now) for a in new
+        )
+        self.keeper.wake()
+
+    def take_down(self, article: str, state: str) -> None:
+        """Expire or delete an article."""
+        if not self.store.take_down(article, state):
+            raise Refusal(404, "no article has this id")
+        self.keeper.wake()
+
+    def _interest(self, asked: RecommendRequest) -> NDArray[np.float64] | None:
+        if not asked.sketches and asked.open is None:
+            return None
+        if self.offer.ranking == "local" and asked.sketches:
+            raise Refusal(409, "here devices rank by themselves; send no sketches")
+        counts, clicks = self._summed(asked.sketches)
+        if asked.open is not None:
+            if len(asked.open) != len(counts):
+                raise Refusal(422, f"open has {len(asked.open)} counts; this space has {len(counts)}")
+            counts = counts + np.asarray(asked.open, np.int64)
+            clicks = None if clicks is None else clicks + sum(asked.open)
+        interest = self.model.interest(counts, clicks, len(asked.sketches))
+        if not np.isfinite(interest).all():
+            raise Refusal(422, "these sketches give no interest that can be ranked with")
+        return interest
+
+    def _summed(self, sketches: Sequence[Sketch]) -> tuple[NDArray[np.int64], int | None]:
+        terms = self._terms
+        if len(sketches) > terms.most:
+            raise Refusal(422, f"at most {terms.most} sketches can be ranked with, not {len(sketches)}")
+        if len({sketch.epoch for sketch in sketches}) < len(sketches):
+            raise Refusal(422, "two sketches are of the same epoch; send one for each")
+        counts = np.zeros(terms.size, np.int64)
+        clicks = 0
+        for sketch in sketches:
+            self._require_past(sketch.epoch)
+            terms.require_clicks(sketch.clicks)
+            counts += terms.integers(sketch.release)
+            clicks += sketch.clicks or 0
+        return counts, clicks if terms.counts_clicks else None
+
+    def _checked_label(self, report: LabelReport) -> KeptReport:
+        self._require_current("model", report.model, self.model.version)
+        slate = report.slate
+        self._slates.require(report.model, slate.id, slate.articles, slate.signature)
+        label_positions(report.release, len(slate.articles), self.model.epsilon_label)
+        return KeptReport(
+            id=report.id,
+            kind=report.kind,
+            digest=_digest(report),
+            version=report.model,
+            epoch=self._epoch(),
+            slate=slate.id,
+            articles=json.dumps(slate.articles, ensure_ascii=False),
+            release=base64.b64decode(report.release),
+        )
+
+    def _checked_sketch(self, report: SketchReport) -> KeptReport:
+        self._require_current("space", report.space, self.model.space.version)
+        self._require_past(report.epoch)
+        self._terms.require_clicks(report.clicks)
+        self._terms.integers(report.release)
+        return KeptReport(
+            id=report.id,
+            kind=report.kind,
+            digest=_digest(report),
+            version=report.space,
+            epoch=report.epoch,
+            device=report.device,
+            clicks=report.clicks,
+            release=base64.b64decode(report.release),
+        )
+
+    def _epoch(self) -> int:
+        return max(0, self.offer.schedule.epoch_at(int(self._clock())))
+
+    def _require_past(self, epoch: int) -> None:
+        latest = self._epoch() + _SKEW_EPOCHS
+        if epoch > latest:
+            raise Refusal(
+                422, f"epoch {epoch} is in the future (now is {latest - _SKEW_EPOCHS}); set the device's clock"
+            )
+
+    def _require_current(self, what: str, given: str, current: str) -> None:
+        if given != current:
+            raise Refusal(409, f"this server's {what} is {current}; ask /v1/model again", current=current)
+
+
+def _digest(report: LabelReport | SketchReport) -> bytes:
+    text = json.dumps(report.model_dump(), sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()

@@ -1,0 +1,136 @@
+"""The catalogue in memory: immutable, ready to rank and to send. An update makes a new one; readers keep theirs."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.serving.store import LISTED
+from discreet.serving.topk import ScoreTable
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Page:
+    """A part of the catalogue as it is sent: JSON objects, ids that are gone, and where the next page begins."""
+
+    entries: list[bytes]
+    removed: list[str]
+    cursor: int
+    more: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """Listed articles in the order of their revisions, one row each in every field.
+
+    Attributes:
+        revision: The latest change in it.
+        quoted: Each id as JSON.
+        entries: Each article's fields as JSON, without the braces and without its base score.
+        shows: How often each was in an answer. Counted up in place: the one thing that changes.
+        gone: Revision and id of every article that was taken down.
+    """
+
+    revision: int
+    ids: list[str]
+    quoted: list[bytes]
+    entries: list[bytes]
+    revisions: Ints
+    scores: ScoreTable
+    base: NDArray[np.float32]
+    topic: Ints
+    category: NDArray[np.int32]
+    categories: dict[str, int]
+    published: Ints
+    first_shown: Ints
+    shows: Ints
+    gone: list[tuple[int, str]]
+
+    @classmethod
+    def empty(cls, dimensions: int) -> Snapshot:
+        """A catalogue without articles."""
+        none = np.zeros(0, np.int64)
+        table = ScoreTable.of(np.zeros((0, dimensions), np.float32))
+        base, category = np.zeros(0, np.float32), np.zeros(0, np.int32)
+        return cls(0, [], [], [], none, table, base, none, category, {}, none, none, none, [])
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def listed_at(self) -> Ints:
+        """When each article was published; where that is unknown, when it was first shown."""
+        return np.where(self.published >= 0, self.published, self.first_shown)
+
+    def with_changes(self, rows: Sequence[Any]) -> Snapshot:
+        """The catalogue after changes, which are rows of the article table in the order of their revisions."""
+        if not rows:
+            return self
+        touched = {row.id for row in rows}
+        stays = np.array([article not in touched for article in self.ids], np.bool_)
+        kept = np.flatnonzero(stays).tolist()
+        new = [row for row in rows if row.state == LISTED]
+        categories = dict(self.categories)
+        codes = [categories.setdefault(row.category, len(categories)) for row in new]
+        scores = np.frombuffer(b"".join(row.scores for row in new), np.float32)
+
+        def joined(old: NDArray[Any], more: Sequence[int]) -> NDArray[Any]:
+            return np.concatenate((old[stays], np.asarray(more, old.dtype)))
+
+        gone = [(revision, article) for revision, article in self.gone if article not in touched]
+        return Snapshot(
+            revision=max(self.revision, rows[-1].revision),
+            ids=[self.ids[row] for row in kept] + [row.id for row in new],
+            quoted=[self.quoted[row] for row in kept]
+            + [json.dumps(row.id, ensure_ascii=False).encode() for row in new],
+            entries=[self.entries[row] for row in kept] + [_entry(row) for row in new],
+            revisions=joined(self.revisions, [row.revision for row in new]),
+            scores=ScoreTable.of(
+                np.concatenate((self.scores.exact[stays], scores.reshape(len(new), self.scores.exact.shape[1])))
+            ),
+            base=joined(self.base, [0] * len(new)),
+            topic=joined(self.topic, [row.topic for row in new]),
+            category=joined(self.category, codes),
+            categories=categories,
+            published=joined(self.published, [row.published for row in new]),
+            first_shown=joined(self.first_shown, [row.first_shown for row in new]),
+            shows=joined(self.shows, [row.shows for row in new]),
+            gone=gone + [(row.revision, row.id) for row in rows if row.state != LISTED],
+        )
+
+    def with_base(self, base: NDArray[np.floating]) -> Snapshot:
+        """The same catalogue with new base scores."""
+        return replace(self, base=base.astype(np.float32))
+
+    def page(self, since: int, limit: int) -> Page:
+        """The next `limit` changes after a revision. Whoever starts from 0 need not hear of what is gone."""
+        first = int(np.searchsorted(self.revisions, since, side="right"))
+        listed = self.revisions[first : first + limit].tolist()
+        removed = [(revision, article) for revision, article in self.gone if revision > since] if since else []
+        changes = sorted([*listed, *(revision for revision, _ in removed)])
+        more = len(changes) > limit or first + limit < len(self)
+        cursor = changes[limit - 1] if len(changes) > limit else changes[-1] if more else max(self.revision, since)
+        rows = range(first, first + sum(revision <= cursor for revision in listed))
+        entries = [b'{%s,"base":%.6g}' % (self.entries[row], self.base[row]) for row in rows]
+        return Page(entries, [article for revision, article in removed if revision <= cursor], cursor, more)
+
+
+def _entry(row: Any) -> bytes:
+    fields = {
+        "id": row.id,
+        "title": row.title,
+        "abstract": row.abstract,
+        "category": row.category,
+        "published": row.published if row.published >= 0 else None,
+        "topic": row.topic,
+        "vector": base64.b64encode(row.coordinates).decode(),
+    }
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()[1:-1]

@@ -1,0 +1,129 @@
+"""Which releases the server takes: those whose guarantee is exactly what /v1/model asks for, and no others."""
+
+from __future__ import annotations
+
+import binascii
+import math
+import zlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.device.reports import label_mechanism, sketch_mechanism
+from discreet.errors import DiscreetError
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.release import Release
+from discreet.privacy.release_format import encode
+from discreet.serving.messages import MOST_CLICKS
+from discreet.serving.refusal import Refusal
+
+_CHECKSUM = 4
+_SHAPE = 5  # bytes per integer, number of integers
+_WIDTHS = {1: "<i1", 2: "<i2", 4: "<i4", 8: "<i8"}
+_SURE = 64.0
+"""Noise beyond this many scales has a probability below e^-64: whoever sends it made it up."""
+
+
+@dataclass(frozen=True, eq=False)
+class SketchTerms:
+    """What a sketch must be.
+
+    Attributes:
+        guarantee: Of each release.
+        size: How many integers it has.
+        step: What they count in.
+        bound: The largest integer that can honestly occur beside `clicks`.
+        counts_clicks: Whether the number of clicks is told.
+        most: How many releases a request may have.
+    """
+
+    guarantee: Guarantee
+    size: int
+    step: float
+    bound: int
+    counts_clicks: bool
+    most: int
+
+    @classmethod
+    def of_topics(cls, topics: int, epsilon: float, hide_length: bool, most: int) -> SketchTerms:
+        """Topic counts with discrete Laplace noise."""
+        guarantee = sketch_mechanism(topics, epsilon, hide_length=hide_length).guarantee()
+        bound = math.ceil(_SURE * 2 / epsilon) + MOST_CLICKS
+        return cls(guarantee, topics, 1.0, bound, not hide_length, most)
+
+    @cached_property
+    def _head(self) -> bytes:
+        """What every right release begins with: the guarantee and the step (see `release_format`)."""
+        empty = encode(np.zeros(0, np.int64), self.step, self.guarantee)
+        return empty[: -_CHECKSUM - _SHAPE]
+
+    def integers(self, text: str) -> NDArray[np.int64]:
+        """The integers in a base64 release, or a refusal that says what is wrong with it."""
+        data = _bytes(text)
+        start = len(self._head) + _SHAPE
+        width = data[start - _SHAPE] if len(data) > start else 0
+        right = (
+            data.startswith(self._head)
+            and width in _WIDTHS
+            and len(data) == start + width * self.size + _CHECKSUM
+            and int.from_bytes(data[start - 4 : start], "little") == self.size
+            and int.from_bytes(data[-_CHECKSUM:], "little") == zlib.crc32(data[:-_CHECKSUM])
+        )
+        if not right:
+            release = _release(data)
+            _require(release, self.guarantee, self.step)
+            raise Refusal(422, f"the release has {len(release.payload.integers)} integers; this space has {self.size}")
+        integers = np.frombuffer(data, _WIDTHS[width], self.size, start).astype(np.int64)
+        if max(int(integers.max()), -int(integers.min())) > self.bound:
+            raise Refusal(422, "the release has counts that its noise and clicks cannot have made")
+        return integers
+
+    def require_clicks(self, clicks: int | None) -> None:
+        """Refuse a number of clicks where lengths are hidden, and its absence where they are told."""
+        if self.counts_clicks and clicks is None:
+            raise Refusal(422, "clicks: here the number of clicks is public under the guarantee; say it")
+        if not self.counts_clicks and clicks is not None:
+            raise Refusal(422, "clicks: here the number of clicks is hidden under the guarantee; send null")
+
+
+def label_positions(text: str, choices: int, epsilon: float) -> NDArray[np.int64]:
+    """The positions in a slate of `choices` articles that a label release names."""
+    mechanism = label_mechanism(choices, epsilon)
+    release = _release(_bytes(text))
+    _require(release, mechanism.guarantee(), 1.0)
+    positions = release.payload.integers
+    if len(positions) != mechanism.subset_size:
+        raise Refusal(
+            422, f"the label has {len(positions)} positions; a slate of {choices} asks for {mechanism.subset_size}"
+        )
+    if positions.min() < 0 or positions.max() >= choices:
+        raise Refusal(422, f"the label has positions outside the slate of {choices} articles")
+    if (np.diff(positions) <= 0).any():
+        raise Refusal(422, "the label's positions are not in ascending order, each once")
+    return positions
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return binascii.a2b_base64(text, strict_mode=True)
+    except (ValueError, binascii.Error):
+        raise Refusal(422, "the release is not base64") from None
+
+
+def _release(data: bytes) -> Release:
+    try:
+        return Release.from_bytes(data)
+    except DiscreetError as error:
+        raise Refusal(422, f"the release cannot be read: {error}") from None
+
+
+def _require(release: Release, guarantee: Guarantee, step: float) -> None:
+    """Refuse another guarantee than the one asked for, naming the first term that differs."""
+    given = release.guarantee.to_json()
+    for term, wanted in guarantee.to_json().items():
+        if given[term] != wanted:
+            raise Refusal(422, f"the release's guarantee has {term} {given[term]}; /v1/model asks for {wanted}")
+    if release.payload.step != step:
+        raise Refusal(422, f"the release has step {release.payload.step:g}; /v1/model asks for {step:g}")

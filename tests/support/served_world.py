@@ -1,0 +1,130 @@
+"""A tiny served world for tests: generated articles, hashed title vectors, real topics, a stand-in for training.
+
+    with running_server() as base:            # http://127.0.0.1:port
+        httpx.get(f"{base}/v1/model").json()
+
+`POST /v1/recommend` answers with `slate` (an id) and `signature`; a label report sends both back. With
+`"details": true` in the request each article comes with the fields of /v1/articles, vector included.
+"""
+
+import contextlib
+import hashlib
+import socket
+import tempfile
+import threading
+import time
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import uvicorn
+
+from discreet.data.synthetic import news_world
+from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
+from discreet.serving.app import create_app
+from discreet.serving.gate import Limits
+from discreet.serving.server import open_service
+from discreet.text.hashed import hashed_vectors
+from discreet.text.topics import find_topics
+from discreet.text.word_vectors import unit_rows
+
+TOPICS, COORDINATES = 8, 64
+NO_RATE_LIMIT = Limits(rate=0)
+
+
+@lru_cache(maxsize=4)
+def small_world(readers=60, seed=0):
+    return news_world(readers, train_days=2, history_days=4, articles_per_day=20, seed=seed)
+
+
+class StandInModel:
+    """Obeys the interface of a served model; its only learning is public topics."""
+
+    epsilon_sketch, epsilon_label, hide_length, content_weight = 0.7, 0.3, False, 1.0
+
+    def __init__(self, titles, topics=TOPICS, hide_length=False):
+        self._known = {title: row for row, title in enumerate(titles)}
+        encoded = hashed_vectors(titles)
+        self._mean = encoded.mean(axis=0)
+        self._vectors = unit_rows(encoded - self._mean)
+        self.space = find_topics(self._vectors, topics)
+        self._axes = np.linalg.svd(self._vectors, full_matrices=False)[2][:COORDINATES].astype(np.float32)
+        self.hide_length = hide_length
+        self.version = hashlib.blake2b(self.space.version.encode(), digest_size=6).hexdigest()
+
+    @property
+    def centre(self):
+        return self.coordinates(self._vectors.mean(axis=0, keepdims=True))[0]
+
+    def title_vectors(self, titles):
+        fresh = [title for title in titles if title not in self._known]
+        vectors = np.zeros((len(titles), self._vectors.shape[1]), np.float32)
+        new = dict(zip(fresh, unit_rows(hashed_vectors(fresh) - self._mean) if fresh else [], strict=True))
+        for row, title in enumerate(titles):
+            vectors[row] = self._vectors[self._known[title]] if title in self._known else new[title]
+        return vectors
+
+    def article_scores(self, vectors, categories):
+        return (vectors @ self.space.profiles.T).astype(np.float32)
+
+    def base_scores(self, published, first_shown, shows, popularity, now):
+        days = np.maximum(now - np.maximum(published, first_shown), 0) / 86_400
+        return 0.1 * popularity - 0.02 * np.log1p(days)
+
+    def interest(self, counts, clicks, releases):
+        total = clicks if clicks else max(1, int(np.maximum(counts, 0).sum()))
+        return counts / max(total, 1) - 1 / len(counts)
+
+    def guarantee(self):
+        adjacency = Adjacency.ADD_REMOVE if self.hide_length else Adjacency.SUBSTITUTE
+        terms = (Unit.CLICK, adjacency, Adversary.SERVER, Scope.LIFETIME, Status.PROVED)
+        return Guarantee(self.epsilon_sketch + self.epsilon_label, 0.0, *terms, "one-shot click reports")
+
+    def coordinates(self, vectors):
+        found = (vectors @ self._axes.T).astype(np.float32)
+        return np.pad(found, ((0, 0), (0, COORDINATES - found.shape[1])))
+
+
+def small_service(folder, *, database=None, ranking="shortlist", reports=True, model=None, data=None):
+    """A service over the small world, in `folder`."""
+    data = data or small_world()
+    model = model or StandInModel(list(data.articles.titles))
+    return open_service(Path(folder), model, database=database, data=data, ranking=ranking, reports=reports)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextlib.contextmanager
+def serving(service, *, limits=NO_RATE_LIMIT, admin_token=None):
+    """Serve a service from a thread of this process, on a free port; yields the base URL when it is ready."""
+    port = free_port()
+    app = create_app(service, limits, admin_token)
+    settings = {"access_log": False, "log_config": None, "ws": "none", "timeout_graceful_shutdown": 2}
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, **settings))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 60
+    while not (server.started and service.keeper.ready):
+        if time.monotonic() > deadline or not thread.is_alive():
+            raise RuntimeError("the server did not start")
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(20)
+
+
+@contextlib.contextmanager
+def running_server(*, ranking="shortlist", reports=True, admin_token=None, limits=NO_RATE_LIMIT, hide_length=False):
+    """A served small world; yields its base URL."""
+    data = small_world()
+    model = StandInModel(list(data.articles.titles), hide_length=hide_length)
+    with tempfile.TemporaryDirectory() as folder:
+        service = small_service(folder, ranking=ranking, reports=reports, model=model, data=data)
+        with serving(service, limits=limits, admin_token=admin_token) as base:
+            yield base
