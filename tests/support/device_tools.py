@@ -1,0 +1,49 @@
+"""Devices with a clock that is set by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from device_server import START, WEEK, PublisherServer
+
+from discreet.device.catalogue import Article, Catalogue
+from discreet.device.client import Client
+from discreet.device.device import Device
+from discreet.device.terms import Terms
+
+
+class Clock:
+    def __init__(self, epoch: int = 10) -> None:
+        self.now = START + epoch * WEEK + 3600
+
+    def __call__(self) -> float:
+        return float(self.now)
+
+    def next_epoch(self, epochs: int = 1) -> None:
+        self.now += epochs * WEEK
+
+
+def numbered_ids() -> Iterator[str]:
+    number = 0
+    while True:
+        number += 1
+        yield f"{number:032x}"
+
+
+def terms_of(server: PublisherServer, **changes: Any) -> Terms:
+    return Terms.from_json({**server.model, **changes})
+
+
+def catalogue_of(server: PublisherServer) -> Catalogue:
+    return Catalogue(Article.from_json(fields) for fields in server.articles.values())
+
+
+def device_of(server: PublisherServer, folder: Path, clock: Clock, **changes: Any) -> Device:
+    return Device(folder, terms_of(server, **changes), catalogue_of(server), clock=clock)
+
+
+def client_of(server: PublisherServer, folder: Path, clock: Clock) -> Client:
+    ids = numbered_ids()
+    return Client("http://news.test", folder, transport=server, clock=clock, random_id=lambda: next(ids))
