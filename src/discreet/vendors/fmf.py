@@ -59,13 +59,14 @@ class FMF(PrivateFactors):
     by √2. User vectors are the user's own. Rounds are Gaussian mechanisms, each user joining by a secret coin of
     probability `sampling`, and compose by privacy loss distributions (exactly, for `sampling` = 1). The claim holds.
 
-    **Ratings.** The paper, as the thesis describes it, scales the noise to one rating's gradient, and keeps the users'
-    vectors at their vendor without noise. But one rating moves its user's vector, and so in later rounds the gradients
-    of all else that the user rated. If users keep at most k ratings, k − 1 items that stay change by up to 2, the new
-    one by 1 and the one that it may displace by 1: the true sensitivity is √(4k − 2), not 1 (and 2 in the first
-    release, not √2). With `calibration="paper"` the guarantee states both. With "exact" the users' vectors are noised
-    as well (`descend_for_ratings`): given what was released before, one rating then moves one row on each side, by 1 in
-    L2 together, and the first release by 2. The same Gaussian composition applies.
+    **Ratings.** Bounded vectors limit the gradient of one rating, and the noise is scaled to that (thesis 4.2). We read
+    it so that users' vectors, which stay at their vendor, are not noised; the thesis leaves that open. Then the scale
+    is wrong: one rating moves its user's vector, and so in later rounds the gradients of all else that the user rated.
+    If users keep at most k ratings, k − 1 items that stay change by up to 2, the new one by 1 and the one that it may
+    displace by 1: the sensitivity is bounded by √(4k − 2), not 1 (and by 2 in the first release, not √2). With
+    `calibration="paper"` the guarantee states both. With "exact" the users' vectors are noised as well
+    (`descend_for_ratings`): given what was released before, one rating then moves one row on each side, by 1 in L2
+    together, and the first release by 2. The same Gaussian composition applies.
 
     **Vertical** (ratings only): the same with users and items exchanged. Vendors share the users' vectors and each fits
     its own items; users are matched by name, which the vendors must be allowed to do. Privacy of users is refused.

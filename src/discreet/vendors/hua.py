@@ -42,8 +42,8 @@ class Hua(PrivateFactors):
 
     What is claimed: the paper fixes the users' vectors after fitting them to the same values, and its theorem treats
     them as constants. They are not: one value moves its user's vector, hence A_j and b_j of everything that the user
-    rated, and since A_j then differs, ratios of densities are unbounded for large v: no finite pure ε holds, and
-    none is known at a δ. `calibration="paper"` does that, with the claim and a true ε of infinity.
+    rated, which the theorem does not cover. No finite ε is proved here for it. `calibration="paper"` does that, with
+    the claim beside an ε of infinity.
 
     Exact: no step uses values without noise. Users' vectors come first from **which** items each user rated (singular
     vectors of the 0/1 matrix, which this level does not protect), then items' from them by the theorem above; further

@@ -5,7 +5,13 @@ noise: **joint differential privacy** (thesis 3.1.2). Against other vendors, onl
 
 Guarantees are about the algorithm: other vendors see every noised sum, made under secure aggregation with noise that
 is drawn once for the sum and known to none of them. Noise here is float64 from a seed, which serves simulation; a
-deployment draws it exactly on a lattice. What is tuned (dimensions, clips, shares of the budget) was tuned on
+deployment draws it exactly on a lattice.
+
+The methods follow the thesis' descriptions and common knowledge of the papers, not the papers' texts line by line: what
+is said here of a claim is our reading, to be checked against the paper before it is quoted as the paper's. Where
+`calibration="paper"` gives a true ε, it is an upper bound for the settings used here, not a measured leak.
+
+What is tuned (dimensions, clips, shares of the budget) was tuned on
 MovieLens 100K, on training folds of MovieLens 1M and on generated ratings, outside of ε.
 """
 
