@@ -4,7 +4,7 @@
 
 The largest model has the bilinear towers ⟨T·M, d⟩ + T·b, with T the public coordinates of an article (title, category)
 and d the reader's interest. Each model is fitted on the earlier reports and judged on the later ones. A larger model
-is taken only if it predicts those better by more than one standard error, so what hurts is noticed and left out.
+is taken only if it predicts those better by more than two standard errors, so what hurts is noticed and left out.
 """
 
 from __future__ import annotations
@@ -126,11 +126,11 @@ def train_on_reports(reported: Reported) -> Fitted:
 
 
 def _choose(gained: dict[str, Floats]) -> str:
-    """The first model, unless a later one is better by more than a standard error of the paired difference."""
+    """The first model, unless a later one is better by more than two standard errors of the paired difference."""
     chosen = next(iter(gained))
     for name, gain in gained.items():
         difference = gain - gained[chosen]
-        if difference.mean() > difference.std() / np.sqrt(len(difference)):
+        if difference.mean() > 2 * difference.std() / np.sqrt(len(difference)):
             chosen = name
     return chosen
 

@@ -21,13 +21,13 @@ from discreet.methods.click_reports.collect import (
     release_plan,
     topic_counts,
 )
-from discreet.methods.click_reports.features import PublicSide, non_personal_terms, topics_for
+from discreet.methods.click_reports.features import PublicSide, non_personal_terms
 from discreet.methods.click_reports.fit import Reported, Weights, train_on_reports
 from discreet.methods.click_reports.interest import TopicPrior
 from discreet.methods.click_reports.popularity import Evidence
+from discreet.methods.click_reports.public import PublicSpace
 from discreet.methods.similarity import mean_of_history
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
-from discreet.text.topics import TopicSpace
 
 _RANKINGS = ("release", "device")
 
@@ -87,7 +87,7 @@ class ClickReports:
 
     def train(self, task: Task, seed: int, checkpoint: Path | None = None) -> State:
         """Learn from the reports of the train split: topics from public text, then everything else from reports."""
-        space = topics_for(task, self.topic_count)
+        space = PublicSpace.of(task, self.topic_count)
         public = PublicSide.of(task, space)
         train = task.data.splits["train"]
         sketches = self._sketches(task, public, None, seed)
@@ -107,10 +107,7 @@ class ClickReports:
             )
         )
         return {
-            "centres": space.centres,
-            "profiles": space.profiles,
-            "text_centre": task.public_centre,
-            "axes": public.axes,
+            **space.to_state(),
             "prior_mean": prior.mean,
             "prior_concentration": np.array([prior.concentration]),
             "weights": fitted.weights.flat(),
@@ -119,15 +116,15 @@ class ClickReports:
 
     def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
         """Score with what was released, or on the device with the exact history; labels count once they were sent."""
-        space = TopicSpace(state["centres"], state["profiles"])
-        public = PublicSide.of(task, space, state["axes"])
+        space = PublicSpace.from_state(state)
+        public = PublicSide.of(task, space)
         prior = TopicPrior(state["prior_mean"], float(state["prior_concentration"][0]), self.epsilon_sketch)
         evidence = Evidence.of(
             [(part, collect_labels(part, self.epsilon_label, seed)) for part in _known_by(task, impressions)],
             self.epsilon_label,
         )
         terms = non_personal_terms(task, impressions, evidence, public, prior.mean)
-        shape = Weights.untrained(terms.shape[1], public.coordinates.shape[1], len(space))
+        shape = Weights.untrained(terms.shape[1], public.coordinates.shape[1], len(space.topics))
         weights = shape.filled(state["weights"])
         base = terms @ weights.terms + (public.coordinates @ weights.taste)[impressions.shown]
         row = impressions.impression_of_shown
@@ -137,7 +134,7 @@ class ClickReports:
             return base + _products(articles, impressions.shown, interest, row)
         exact = public.exact_interest(impressions, prior.mean)
         tower = public.coordinates @ weights.towers
-        away = mean_of_history(public.vectors, impressions) - (prior.mean @ space.profiles).astype(np.float32)
+        away = mean_of_history(public.vectors, impressions) - (prior.mean @ space.topics.profiles).astype(np.float32)
         away[impressions.history_sizes == 0] = 0
         return (
             base
