@@ -54,7 +54,7 @@ class StandInModel:
 
     @property
     def centre(self):
-        return self.coordinates(self._vectors.mean(axis=0, keepdims=True))[0]
+        return self.device_coordinates(self._vectors.mean(axis=0, keepdims=True))[0]
 
     def title_vectors(self, titles):
         fresh = [title for title in titles if title not in self._known]
@@ -67,9 +67,11 @@ class StandInModel:
     def article_scores(self, vectors, categories):
         return (vectors @ self.space.profiles.T).astype(np.float32)
 
-    def base_scores(self, published, first_shown, shows, popularity, now):
-        days = np.maximum(now - np.maximum(published, first_shown), 0) / 86_400
-        return 0.1 * popularity - 0.02 * np.log1p(days)
+    def lasting_scores(self, vectors, categories):
+        return 0.05 * vectors @ self._vectors.mean(axis=0).astype(np.float64)
+
+    def passing_scores(self, age_hours, shows, popularity):
+        return 0.1 * popularity - 0.02 * np.log1p(np.maximum(age_hours, 0)) + 0.001 * np.log1p(shows)
 
     def interest(self, counts, clicks, releases):
         total = clicks if clicks else max(1, int(np.maximum(counts, 0).sum()))
@@ -80,7 +82,7 @@ class StandInModel:
         terms = (Unit.CLICK, adjacency, Adversary.SERVER, Scope.LIFETIME, Status.PROVED)
         return Guarantee(self.epsilon_sketch + self.epsilon_label, 0.0, *terms, "one-shot click reports")
 
-    def coordinates(self, vectors):
+    def device_coordinates(self, vectors):
         found = (vectors @ self._axes.T).astype(np.float32)
         return np.pad(found, ((0, 0), (0, COORDINATES - found.shape[1])))
 

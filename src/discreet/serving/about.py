@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.errors import InputError
-from discreet.privacy.guarantee import Adjacency, shown_epsilon
+from discreet.privacy.guarantee import shown_epsilon
 from discreet.privacy.ledger import Schedule
 from discreet.serving.model import Served
 from discreet.serving.snapshot import Snapshot
@@ -93,7 +93,6 @@ def document(model: Served, offer: Offer, snapshot: Snapshot, scale: float) -> d
     topics = len(model.space)
     volume = bytes_a_day(snapshot, topics, offer.shortlist_size)
     cost = {"local": 0.0, "shortlist": model.epsilon_sketch, "server": model.epsilon_sketch}
-    adjacency = Adjacency.ADD_REMOVE if model.hide_length else Adjacency.SUBSTITUTE
     return {
         "api": API,
         "model": model.version,
@@ -106,7 +105,7 @@ def document(model: Served, offer: Offer, snapshot: Snapshot, scale: float) -> d
             "lifetime": _plain(guarantee.epsilon),
         },
         "unit": str(guarantee.unit),
-        "adjacency": str(adjacency),
+        "adjacency": str(guarantee.adjacency),
         "schedule": offer.schedule.to_json(),
         "ranking": offer.ranking,
         "shortlist_size": offer.shortlist_size,

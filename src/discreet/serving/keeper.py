@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -29,7 +30,7 @@ class Keeper:
         self.ready = False
         self.scale = 1.0 / _LEVELS
         self._model, self._store, self._clock = model, store, clock
-        self._popularity = Popularity(model.version, model.epsilon_label)
+        self._popularity = Popularity(model.version, model.epsilon_label or math.inf)
         self._flushed = np.zeros(0, np.int64)
         self._refreshed = -np.inf
         self._wake, self._stop = threading.Event(), threading.Event()
@@ -78,14 +79,16 @@ class Keeper:
 
     def _encode(self, waiting: list[tuple[int, Waiting]]) -> list[tuple[int, Waiting, Encoded]]:
         vectors = self._model.title_vectors([article.title for _, article in waiting])
-        scores = self._model.article_scores(vectors, [article.category for _, article in waiting]).astype(np.float32)
-        coordinates = self._model.coordinates(vectors)
+        categories = [article.category for _, article in waiting]
+        scores = self._model.article_scores(vectors, categories).astype(np.float32)
+        lasting = self._model.lasting_scores(vectors, categories).tolist()
+        coordinates = self._model.device_coordinates(vectors)
         largest = float(np.abs(coordinates).max(initial=0.0)) or 1.0
         self.scale = float(self._store.setting(f"scale of {self._model.version}", repr(largest / _LEVELS)))
         whole = np.clip(np.rint(coordinates / self.scale), -_LEVELS, _LEVELS).astype(np.int8)
         topics = self._model.space.topics_of(vectors).tolist()
         return [
-            (number, article, Encoded(topics[row], scores[row].tobytes(), whole[row].tobytes()))
+            (number, article, Encoded(topics[row], lasting[row], scores[row].tobytes(), whole[row].tobytes()))
             for row, (number, article) in enumerate(waiting)
         ]
 
@@ -111,14 +114,10 @@ class Keeper:
 
     def _swap(self, snapshot: Snapshot) -> None:
         """Put a snapshot with base scores of this moment in place."""
-        base = self._model.base_scores(
-            snapshot.published,
-            snapshot.first_shown,
-            snapshot.shows,
-            self._popularity.of(snapshot.ids),
-            int(self._clock()),
-        )
-        self.snapshot = snapshot.with_base(base)
+        age_hours = (self._clock() - snapshot.listed_at) / 3600
+        popularity = self._popularity.of(snapshot.ids)
+        passing = self._model.passing_scores(age_hours, snapshot.shows.astype(np.float64), popularity)
+        self.snapshot = snapshot.with_base(snapshot.lasting + passing)
 
     def _flush_shows(self) -> None:
         """Write down how often articles were shown since the last time."""

@@ -11,6 +11,9 @@ MOST_IN_SLATE = 500
 MOST_CLICKS = 1000
 """The most clicks that one sketch may be of; a device with more in an epoch counts its latest."""
 
+MOST_CLICKS_IN_ALL = 2000
+"""The most clicks that one request may speak of."""
+
 ArticleId = Annotated[str, Field(min_length=1, max_length=120, pattern=r"^[^\x00-\x1f\x7f]+$", examples=["N42"])]
 PlainText = Annotated[str, Field(pattern=r"^[^\x00]*$")]
 Version = Annotated[str, Field(min_length=1, max_length=80, examples=["9f2c4b1a77d0e355"])]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from discreet.privacy.guarantee import Guarantee
 
 Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
 
 
 class Space(Protocol):
@@ -32,13 +33,27 @@ class Space(Protocol):
 
 
 class Served(Protocol):
-    """A model that can be served."""
+    """A model that can be served: a score is lasting + passing + article scores · interest."""
 
-    version: str
-    epsilon_sketch: float
-    epsilon_label: float
-    hide_length: bool
-    content_weight: float
+    @property
+    def version(self) -> str:
+        """Names the trained model."""
+        ...
+
+    @property
+    def epsilon_sketch(self) -> float:
+        """ε of a sketch."""
+        ...
+
+    @property
+    def epsilon_label(self) -> float:
+        """ε of a label report; 0 if none are wanted."""
+        ...
+
+    @property
+    def content_weight(self) -> float:
+        """What the similarity of titles counts for, where a device ranks."""
+        ...
 
     @property
     def space(self) -> Space:
@@ -47,38 +62,35 @@ class Served(Protocol):
 
     @property
     def centre(self) -> Floats:
-        """The mean interest of all readers, in device coordinates."""
+        """The interest of the mean reader, in device coordinates."""
         ...
 
     def title_vectors(self, titles: Sequence[str]) -> Floats:
         """A vector for each title."""
         ...
 
+    def device_coordinates(self, vectors: Floats) -> Floats:
+        """A few numbers for each article, with which devices rank by themselves."""
+        ...
+
     def article_scores(self, vectors: Floats, categories: Sequence[str]) -> Floats:
-        """A row for each article: its score is the product with an interest."""
+        """A row for each article: its personal score is the product with an interest."""
         ...
 
-    def base_scores(
-        self,
-        published: NDArray[np.int64],
-        first_shown: NDArray[np.int64],
-        shows: NDArray[np.int64],
-        popularity: NDArray[np.float64],
-        now: int,
-    ) -> NDArray[np.float64]:
-        """The part of the score that is the same for all readers."""
+    def lasting_scores(self, vectors: Floats, categories: Sequence[str]) -> Doubles:
+        """The non-personal score that does not change with time."""
         ...
 
-    def interest(self, counts: NDArray[np.int64], clicks: int | None, releases: int) -> NDArray[np.float64]:
-        """What to multiply article scores with, from the sum of the released numbers."""
+    def passing_scores(self, age_hours: Doubles, shows: Doubles, popularity: Doubles) -> Doubles:
+        """The non-personal score that does."""
+        ...
+
+    def interest(self, counts: NDArray[np.int64], clicks: int, releases: int) -> Doubles:
+        """What to multiply article scores with, from the sum of the released numbers (0 clicks where hidden)."""
         ...
 
     def guarantee(self) -> Guarantee:
         """What a click costs over its life."""
-        ...
-
-    def coordinates(self, vectors: Floats) -> Floats:
-        """A few numbers for each article, with which devices rank by themselves."""
         ...
 
 
@@ -91,5 +103,4 @@ def load_served(folder: Path) -> Served:
     run = Run.load(folder)
     if run.method.name == "privaterec":
         return BasisModel.from_run(run)
-    served: Served = ServedModel.from_run(run)
-    return served
+    return ServedModel.from_run(run)

@@ -11,10 +11,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.privacy.guarantee import Adjacency
 from discreet.serving.about import Offer, as_bytes, document
 from discreet.serving.journal import Journal
 from discreet.serving.keeper import Keeper
 from discreet.serving.messages import (
+    MOST_CLICKS_IN_ALL,
     MOST_SKETCHES,
     LabelReport,
     NewArticle,
@@ -49,7 +51,10 @@ class Service:
         self._slates = Slates(store.signing_key())
         terms = getattr(model, "sketch_terms", None)
         self._terms: SketchTerms = terms or SketchTerms.of_topics(
-            len(model.space), model.epsilon_sketch, model.hide_length, MOST_SKETCHES
+            len(model.space),
+            model.epsilon_sketch,
+            model.guarantee().adjacency is Adjacency.ADD_REMOVE,
+            MOST_SKETCHES,
         )
         self._nobody = np.zeros(len(model.space))
         self._about: tuple[Snapshot, bytes, str] | None = None
@@ -145,13 +150,15 @@ class Service:
             if len(asked.open) != len(counts):
                 raise Refusal(422, f"open has {len(asked.open)} counts; this space has {len(counts)}")
             counts = counts + np.asarray(asked.open, np.int64)
-            clicks = None if clicks is None else clicks + sum(asked.open)
+            clicks += sum(asked.open) if self._terms.counts_clicks else 0
+        if clicks > MOST_CLICKS_IN_ALL:
+            raise Refusal(422, f"these are {clicks} clicks; send the sketches of at most {MOST_CLICKS_IN_ALL}")
         interest = self.model.interest(counts, clicks, len(asked.sketches))
         if not np.isfinite(interest).all():
             raise Refusal(422, "these sketches give no interest that can be ranked with")
         return interest
 
-    def _summed(self, sketches: Sequence[Sketch]) -> tuple[NDArray[np.int64], int | None]:
+    def _summed(self, sketches: Sequence[Sketch]) -> tuple[NDArray[np.int64], int]:
         terms = self._terms
         if len(sketches) > terms.most:
             raise Refusal(422, f"at most {terms.most} sketches can be ranked with, not {len(sketches)}")
@@ -164,9 +171,11 @@ class Service:
             terms.require_clicks(sketch.clicks)
             counts += terms.integers(sketch.release)
             clicks += sketch.clicks or 0
-        return counts, clicks if terms.counts_clicks else None
+        return counts, clicks
 
     def _checked_label(self, report: LabelReport) -> KeptReport:
+        if not self.model.epsilon_label:
+            raise Refusal(403, "this server takes no label reports")
         self._require_current("model", report.model, self.model.version)
         slate = report.slate
         self._slates.require(report.model, slate.id, slate.articles, slate.signature)

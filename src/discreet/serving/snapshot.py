@@ -35,6 +35,7 @@ class Snapshot:
         revision: The latest change in it.
         quoted: Each id as JSON.
         entries: Each article's fields as JSON, without the braces and without its base score.
+        lasting: The part of the base score that time does not change.
         shows: How often each was in an answer. Counted up in place: the one thing that changes.
         gone: Revision and id of every article that was taken down.
     """
@@ -45,6 +46,7 @@ class Snapshot:
     entries: list[bytes]
     revisions: Ints
     scores: ScoreTable
+    lasting: NDArray[np.float64]
     base: NDArray[np.float32]
     topic: Ints
     category: NDArray[np.int32]
@@ -59,8 +61,8 @@ class Snapshot:
         """A catalogue without articles."""
         none = np.zeros(0, np.int64)
         table = ScoreTable.of(np.zeros((0, dimensions), np.float32))
-        base, category = np.zeros(0, np.float32), np.zeros(0, np.int32)
-        return cls(0, [], [], [], none, table, base, none, category, {}, none, none, none, [])
+        lasting, base, category = np.zeros(0), np.zeros(0, np.float32), np.zeros(0, np.int32)
+        return cls(0, [], [], [], none, table, lasting, base, none, category, {}, none, none, none, [])
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -82,7 +84,7 @@ class Snapshot:
         codes = [categories.setdefault(row.category, len(categories)) for row in new]
         scores = np.frombuffer(b"".join(row.scores for row in new), np.float32)
 
-        def joined(old: NDArray[Any], more: Sequence[int]) -> NDArray[Any]:
+        def joined(old: NDArray[Any], more: Sequence[float]) -> NDArray[Any]:
             return np.concatenate((old[stays], np.asarray(more, old.dtype)))
 
         gone = [(revision, article) for revision, article in self.gone if article not in touched]
@@ -96,6 +98,7 @@ class Snapshot:
             scores=ScoreTable.of(
                 np.concatenate((self.scores.exact[stays], scores.reshape(len(new), self.scores.exact.shape[1])))
             ),
+            lasting=joined(self.lasting, [row.lasting for row in new]),
             base=joined(self.base, [0] * len(new)),
             topic=joined(self.topic, [row.topic for row in new]),
             category=joined(self.category, codes),

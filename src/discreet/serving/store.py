@@ -36,6 +36,7 @@ class Encoded:
     """What encoding adds to an article."""
 
     topic: int
+    lasting: float
     scores: bytes
     coordinates: bytes
 

@@ -10,6 +10,7 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Engine,
+    Float,
     Index,
     Integer,
     LargeBinary,
@@ -48,6 +49,7 @@ articles = Table(
     Column("first_shown", BigInteger, nullable=False),
     Column("shows", BigInteger, nullable=False),
     Column("topic", Integer, nullable=False),
+    Column("lasting", Float, nullable=False),
     Column("scores", LargeBinary, nullable=False),
     Column("coordinates", LargeBinary, nullable=False),
 )
