@@ -52,13 +52,14 @@
  * await device.forget()             the history goes, and everything kept from it; the debits stay
  */
 
+import { Catalogue } from "./catalogue.js";
 import { Connection } from "./connection.js";
 import { Ledger } from "./ledger.js";
 import { personalScores, toBase64 } from "./ranking.js";
 import { labelMechanism, sketchMechanism } from "./releases.js";
 import { answer, openStorage } from "./storage.js";
 
-const API = 1, PAGE = 500, MOST_SKETCHES = 128, MOST_CLICKS = 1000;
+const API = 1, MOST_SKETCHES = 128, MOST_CLICKS = 1000;
 const CHOICES = { epsilon: null, openCategories: [] };
 
 export async function openDevice({ url = "", fetch, random, now, database = "discreet" } = {}) {
@@ -79,7 +80,7 @@ class Device {
   #ledger;
   #etag = "";
   #choices = CHOICES;
-  #catalogue = new Map();
+  #catalogue;
   #clicks = [];
   model = null;
 
@@ -89,6 +90,7 @@ class Device {
     this.#now = now;
     this.#storage = storage;
     this.#ledger = new Ledger(storage, random, now);
+    this.#catalogue = new Catalogue(storage);
   }
 
   /** Everything that is kept, into memory. */
@@ -97,7 +99,7 @@ class Device {
     this.#choices = (await this.#storage.meta("choices")) ?? CHOICES;
     this.#clicks = await this.#storage.all("clicks");
     await this.#server.load();
-    this.#catalogue = new Map((await this.#storage.all("articles")).map((article) => [article.id, article]));
+    await this.#catalogue.load();
     if (kept) {
       this.#etag = kept.etag;
       await this.#begin(kept.model);
@@ -105,7 +107,7 @@ class Device {
   }
 
   status() {
-    const { size } = this.#catalogue;
+    const { size } = this.#catalogue.articles;
     const stopped = this.#stopped();
     return { online: this.#server.online, problem: this.#server.problem, articles: size, clicks: this.#clicks.length, stopped };
   }
@@ -123,13 +125,13 @@ class Device {
         await this.#begin(model);
       });
     }
-    if (reply && this.model) await this.#understanding(() => this.#fetchArticles());
+    if (reply && this.model) await this.#understanding(() => this.#catalogue.fetch(this.#server, this.model.model));
     return this.status();
   }
 
   articles() {
     const read = new Set(this.#clicks.map((click) => click.article));
-    return [...this.#catalogue.values()].map((a) => shown(a, read.has(a.id))).sort((a, b) => b.base - a.base);
+    return [...this.#catalogue.articles.values()].map((a) => shown(a, read.has(a.id))).sort((a, b) => b.base - a.base);
   }
 
   async front(limit = 20, { category = null } = {}) {
@@ -141,14 +143,14 @@ class Device {
         if (front) return front;
       }
     }
-    const candidates = [...this.#catalogue.values()].filter((a) => category === null || a.category === category);
+    const candidates = [...this.#catalogue.articles.values()].filter((a) => category === null || a.category === category);
     const articles = this.#rank(candidates, candidates.map((article) => article.base));
     return { articles: articles.slice(0, limit), slate: null, ranking: "local", personal: this.#clicks.length > 0 };
   }
 
   async clicked(id, slate = null) {
     this.#requireModel();
-    const article = this.#catalogue.get(id) ?? { category: "", topic: 0, vector: "" };
+    const article = this.#catalogue.articles.get(id) ?? { category: "", topic: 0, vector: "" };
     const category = article.category ?? "";
     await this.#storage.add("clicks", {
       time: Math.floor(this.#now()), epoch: await this.#ledger.currentEpoch(), article: id, category, slate,
@@ -241,29 +243,6 @@ class Device {
     if (!this.model) throw new Error(this.#server.problem ?? "the server was never reached, so there is nothing to show");
   }
 
-  async #fetchArticles() {
-    for (;;) {
-      const place = await this.#storage.meta("place");
-      const anew = place?.model !== this.model.model;
-      const since = anew ? "" : place.cursor;
-      const query = since ? `since=${encodeURIComponent(since)}&limit=${PAGE}` : `limit=${PAGE}`;
-      const reply = await this.#server.ask("GET", `/v1/articles?${query}`, null, since ? place.etag : "");
-      if (reply?.status !== 200) return;
-      const page = JSON.parse(reply.text);
-      const etag = page.more || page.cursor !== since ? "" : reply.etag;
-      await this.#storage.transaction(["articles", "meta"], "readwrite", ({ articles, meta }) => {
-        if (anew) articles.clear();
-        for (const id of page.removed) articles.delete(id);
-        for (const article of page.articles) articles.put(article);
-        return answer(meta.put({ name: "place", value: { model: this.model.model, cursor: page.cursor, etag } }));
-      });
-      if (anew) this.#catalogue.clear();
-      for (const id of page.removed) this.#catalogue.delete(id);
-      for (const article of page.articles) this.#catalogue.set(article.id, article);
-      if (!page.more) return;
-    }
-  }
-
   async #recommendBody(limit, category) {
     const sketches = (await this.#sketches()).map(({ epoch, clicks, payload }) => ({
       epoch, clicks, release: toBase64(payload),
@@ -283,7 +262,7 @@ class Device {
     const ids = articles.map((article) => article.id);
     const epoch = await this.#ledger.currentEpoch();
     await this.#storage.add("slates", { id: slate, model, articles: ids, signature, epoch });
-    const known = ids.map((id) => this.#catalogue.get(id) ?? { id, title: "", category: "", vector: "" });
+    const known = ids.map((id) => this.#catalogue.articles.get(id) ?? { id, title: "", category: "", vector: "" });
     let ranked = this.#rank(known, articles.map((article) => article.base));
     if (this.model.ranking === "server") ranked = ranked.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id));
     const { ranking } = this.model;
@@ -292,7 +271,7 @@ class Device {
 
   #rank(candidates, bases) {
     const vectors = this.#clicks
-      .map((click) => this.#catalogue.get(click.article) ?? (click.space === this.model.space ? click : {}))
+      .map((click) => this.#catalogue.articles.get(click.article) ?? (click.space === this.model.space ? click : {}))
       .map((article) => article.vector)
       .filter(Boolean);
     const own = personalScores(candidates.map((article) => article.vector), vectors, this.model);
@@ -305,7 +284,7 @@ class Device {
 
   /** The topic of a click in the current space; 0 for an article that is known in an older space only. */
   #topic(click) {
-    const article = this.#catalogue.get(click.article) ?? (click.space === this.model?.space ? click : { topic: 0 });
+    const article = this.#catalogue.articles.get(click.article) ?? (click.space === this.model?.space ? click : { topic: 0 });
     return article.topic >= 0 && article.topic < (this.model?.topics ?? 0) ? article.topic : 0;
   }
 
