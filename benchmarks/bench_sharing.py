@@ -70,9 +70,7 @@ def main() -> int:
     table = np.array(found)
     alone, full = table[0], table[1]
     gap = float(np.mean(alone - full))
-    print(
-        f"{ratings.name}, {given.vendors} vendors, {table.shape[1]} tested; local {alone.mean():.4f}, full {full.mean():.4f}"
-    )
+    print(f"{ratings.name}, {given.vendors} vendors, local {alone.mean():.4f}, full {full.mean():.4f}")
     print(f"{'ε':>6} {'RMSE':>8} {'gain':>9} {'s.e.':>8} {'gap closed':>11} {'gaining':>9}")
     harmless = True
     for method, values in zip(methods[2:], table[2:], strict=True):
