@@ -30,6 +30,7 @@
  *                                   `clicked` (null if the ranking was made here alone: nothing is reported then),
  *                                   `ranking` "local", "shortlist" or "server", `score` the whole score and
  *                                   `personal` the part of it that the kept clicks made
+ * device.again(front)               the same articles ranked anew with the clicks since, without asking the server
  * await device.clicked(id, slate)   remember a click, here; `slate` as `front` gave it, if it was clicked there
  * await device.releaseDue()         make and send what is due: a sketch of each finished epoch, the label of each slate
  *                                   that was followed by another; → [{time, method, url, json, status}] sent just now.
@@ -146,6 +147,14 @@ class Device {
     const candidates = [...this.#catalogue.articles.values()].filter((a) => category === null || a.category === category);
     const articles = this.#rank(candidates, candidates.map((article) => article.base));
     return { articles: articles.slice(0, limit), slate: null, ranking: "local", personal: this.#clicks.length > 0 };
+  }
+
+  again({ articles, ...front }) {
+    const candidates = articles.map((article) => this.#catalogue.articles.get(article.id) ?? { ...article, vector: "" });
+    let ranked = this.#rank(candidates, articles.map(({ score, personal }) => score - personal));
+    const places = new Map(articles.map((article, place) => [article.id, place]));
+    if (front.ranking === "server") ranked = ranked.sort((a, b) => places.get(a.id) - places.get(b.id));
+    return { ...front, articles: ranked, personal: this.#clicks.length > 0 };
   }
 
   async clicked(id, slate = null) {

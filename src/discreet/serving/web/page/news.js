@@ -1,0 +1,88 @@
+/** The list of articles and the reader that opens them. Opening one asks the server for nothing. */
+
+import { byId, make, say, show } from "./dom.js";
+import { picture } from "./picture.js";
+import { count, dayOf, sectionName } from "./words.js";
+
+const LIFTED = 3;
+const RANKING = {
+  local: "Ranked on this device alone, from the whole catalogue.",
+  shortlist: "A shortlist from the publisher, ranked on this device with all you read.",
+  server: "Ranked by the publisher, from the noised sketches your device sent.",
+};
+
+/** Show the first `limit` articles of a front; `open(article, place)` is called when one is opened. */
+export function showNews(front, section, limit, open) {
+  const list = byId("articles");
+  const present = new Map([...list.children].map((item) => [item.dataset.article, item]));
+  const lifted = liftedArticles(front.articles);
+  const items = front.articles.slice(0, limit).map((article, place) => {
+    const item = present.get(article.id) ?? articleItem(article, present.size > 0);
+    item.querySelector(".lifted").hidden = !lifted.has(article.id);
+    item.querySelector("button").onclick = () => open(article, place);
+    return item;
+  });
+  list.replaceChildren(...items);
+  byId("news").setAttribute("aria-busy", "false");
+  say("news-title", section === null ? "Front page" : sectionName(section));
+  say("ranking", RANKING[front.ranking]);
+  show("empty", items.length === 0);
+  say("empty", "You have read everything there is here. New articles appear when the publisher lists them.");
+  show("more", front.articles.length > limit);
+}
+
+/** The articles that the kept clicks moved up by some places. */
+function liftedArticles(articles) {
+  const base = [...articles].sort((a, b) => b.score - b.personal - (a.score - a.personal));
+  const before = new Map(base.map((article, place) => [article.id, place]));
+  return new Set(articles.filter((article, place) => article.personal > 0 && before.get(article.id) - place >= LIFTED).map((a) => a.id));
+}
+
+function articleItem({ id, title, abstract, category }, arrived) {
+  return make("li", { "data-article": id, "data-category": category ?? "", class: arrived && "arrived" },
+    make("div", { class: "picture" }, picture(category, id)),
+    make("div", {},
+      make("p", { class: "kicker" }, sectionName(category), make("span", { class: "lifted", hidden: true }, "↑ for you")),
+      make("h3", {}, make("button", { type: "button" }, title || "Untitled")),
+      make("p", { class: "abstract" }, abstract ?? ""),
+    ),
+  );
+}
+
+/** Open an article from the text that came with the catalogue. */
+export function openReader({ id, title, abstract, category, published }) {
+  byId("reader-picture").replaceChildren(picture(category, id));
+  say("reader-kicker", [sectionName(category), dayOf(published)].filter(Boolean).join(" · "));
+  say("reader-title", title || "Untitled");
+  say("reader-text", abstract || "The catalogue has no text of this article.");
+  say("reader-note", "This text came with the catalogue, and the picture was drawn here. The publisher was not told that you opened it.");
+  const reader = byId("reader");
+  reader.showModal();
+  reader.scrollTop = 0;
+  byId("reader-title").focus();
+}
+
+/** Buttons for the sections that the catalogue has, the largest first. */
+export function showSections(categories, chosen, choose) {
+  const list = byId("sections");
+  const wanted = [null, ...categories];
+  const isSame = list.children.length === wanted.length;
+  if (!isSame) {
+    list.replaceChildren(...wanted.map((category) => make("li", {},
+      make("button", { type: "button", onclick: () => choose(category), "data-section": category ?? "" },
+        category === null ? "Front page" : sectionName(category)))));
+  }
+  for (const button of list.querySelectorAll("button")) {
+    button.setAttribute("aria-pressed", String(button.dataset.section === (chosen ?? "")));
+  }
+}
+
+/** One kind sentence about what is not as usual, or nothing. */
+export function showNotice({ online, problem, stopped, articles }) {
+  let words = "";
+  if (stopped) words = `Nothing more is sent from here: ${stopped}. Reading goes on, ranked on this device.`;
+  else if (!online && articles) words = `The publisher cannot be reached just now. You can go on reading: ${count(articles, "article")} are kept here and ranked here. What is due will be sent later.`;
+  else if (problem) words = `Something did not work: ${problem}. Your news is ranked with what is here.`;
+  show("notice", words !== "");
+  say("notice", words);
+}

@@ -1,0 +1,37 @@
+/** How the page names and counts things. */
+
+const SECTIONS = {
+  foodanddrink: "Food & drink", tv: "Television", news: "News", autos: "Motoring", movies: "Film", kids: "Children",
+  middleeast: "Middle East", northamerica: "North America",
+};
+
+export function sectionName(category) {
+  if (!category) return "Other";
+  return SECTIONS[category] ?? category[0].toUpperCase() + category.slice(1);
+}
+
+export function dayOf(seconds) {
+  if (!(seconds > 0)) return "";
+  return new Date(seconds * 1000).toLocaleDateString("en-GB", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
+}
+
+export function clock(seconds) {
+  return new Date(seconds * 1000).toLocaleTimeString("en-GB");
+}
+
+export function count(number, one, many = `${one}s`) {
+  return `${number} ${number === 1 ? one : many}`;
+}
+
+/** A number of at most three digits after the point, without needless zeros. */
+export function plain(number) {
+  return typeof number === "number" ? String(Math.round(number * 1000) / 1000) : "∞";
+}
+
+/** "in 0:42", "in 3 h 20 min" or "in 6 days", for the seconds until something happens. */
+export function until(seconds) {
+  const left = Math.max(0, Math.ceil(seconds));
+  if (left < 3600) return `in ${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+  if (left < 2 * 86400) return `in ${Math.floor(left / 3600)} h ${Math.floor((left % 3600) / 60)} min`;
+  return `in ${Math.floor(left / 86400)} days`;
+}
