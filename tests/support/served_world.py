@@ -10,6 +10,7 @@
 import contextlib
 import hashlib
 import socket
+import sys
 import tempfile
 import threading
 import time
@@ -23,7 +24,7 @@ from discreet.data.synthetic import news_world
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 from discreet.serving.app import create_app
 from discreet.serving.gate import Limits
-from discreet.serving.server import open_service
+from discreet.serving.server import open_service, run_server
 from discreet.text.hashed import hashed_vectors
 from discreet.text.topics import find_topics
 from discreet.text.word_vectors import unit_rows
@@ -54,7 +55,7 @@ class StandInModel:
 
     @property
     def centre(self):
-        return self.device_coordinates(self._vectors.mean(axis=0, keepdims=True))[0]
+        return self.coordinates(self._vectors.mean(axis=0, keepdims=True))[0]
 
     def title_vectors(self, titles):
         fresh = [title for title in titles if title not in self._known]
@@ -70,8 +71,9 @@ class StandInModel:
     def lasting_scores(self, vectors, categories):
         return 0.05 * vectors @ self._vectors.mean(axis=0).astype(np.float64)
 
-    def passing_scores(self, age_hours, shows, popularity):
-        return 0.1 * popularity - 0.02 * np.log1p(np.maximum(age_hours, 0)) + 0.001 * np.log1p(shows)
+    def base_scores(self, lasting, published, first_shown, shows, popularity, now):
+        hours = np.maximum(now - np.where(published >= 0, published, first_shown), 0) / 3600
+        return lasting + 0.1 * popularity - 0.02 * np.log1p(hours) + 0.001 * np.log1p(shows)
 
     def interest(self, counts, clicks, releases):
         total = clicks if clicks else max(1, int(np.maximum(counts, 0).sum()))
@@ -82,7 +84,7 @@ class StandInModel:
         terms = (Unit.CLICK, adjacency, Adversary.SERVER, Scope.LIFETIME, Status.PROVED)
         return Guarantee(self.epsilon_sketch + self.epsilon_label, 0.0, *terms, "one-shot click reports")
 
-    def device_coordinates(self, vectors):
+    def coordinates(self, vectors):
         found = (vectors @ self._axes.T).astype(np.float32)
         return np.pad(found, ((0, 0), (0, COORDINATES - found.shape[1])))
 
@@ -92,6 +94,12 @@ def small_service(folder, *, database=None, ranking="shortlist", reports=True, m
     data = data or small_world()
     model = model or StandInModel(list(data.articles.titles))
     return open_service(Path(folder), model, database=database, data=data, ranking=ranking, reports=reports)
+
+
+def main(folder, port):
+    """`python served_world.py FOLDER PORT`: the small world in a process of its own, until it is stopped."""
+    service = small_service(folder)
+    run_server(service, host="127.0.0.1", port=int(port), limits=NO_RATE_LIMIT)
 
 
 def free_port():
@@ -130,3 +138,7 @@ def running_server(*, ranking="shortlist", reports=True, admin_token=None, limit
         service = small_service(folder, ranking=ranking, reports=reports, model=model, data=data)
         with serving(service, limits=limits, admin_token=admin_token) as base:
             yield base
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

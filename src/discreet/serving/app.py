@@ -22,7 +22,7 @@ from starlette.types import ASGIApp
 from discreet import __version__
 from discreet.serving import messages as m
 from discreet.serving.docs_page import docs_page
-from discreet.serving.gate import Gate, Limits, Metrics
+from discreet.serving.gate import MISTAKE, Gate, Limits, Metrics
 from discreet.serving.logs import log
 from discreet.serving.openapi import body_of, with_shared_parts
 from discreet.serving.refusal import Refusal
@@ -213,11 +213,17 @@ def _errors(app: FastAPI) -> None:
     @app.exception_handler(Refusal)
     async def refused(_: Request, refusal: Refusal) -> JSONResponse:
         headers = {} if refusal.retry_after is None else {"Retry-After": str(refusal.retry_after)}
+        if refusal.status == 413:
+            headers["Connection"] = "close"
         return JSONResponse({"error": refusal.problem, **refusal.details}, refusal.status, headers)
 
     @app.exception_handler(HTTPException)
     async def failed(_: Request, error: HTTPException) -> JSONResponse:
         return JSONResponse({"error": str(error.detail).lower()}, error.status_code, error.headers)
+
+    @app.exception_handler(Exception)
+    async def mistaken(_: Request, __: Exception) -> JSONResponse:
+        return JSONResponse({"error": MISTAKE}, 500)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:

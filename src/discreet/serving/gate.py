@@ -15,7 +15,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.serving.logs import log, log_exception
+from discreet.serving.refusal import Refusal
 
+MISTAKE = "the server made a mistake; its operator can find it in the log"
 _ROUTES = (
     "/v1/model",
     "/v1/articles",
@@ -85,10 +87,6 @@ class Metrics:
         found[1].observe(seconds)
 
 
-class BodyLimitError(Exception):
-    """A body went on after its limit."""
-
-
 class Gate:
     """Passes a request on if it may pass, and dresses the answer."""
 
@@ -121,14 +119,10 @@ class Gate:
         self._inside += 1
         try:
             await self._app(scope, _limited(receive, limit), dressed)
-        except BodyLimitError:
-            if not started:
-                await _refuse(dressed, 413, f"the body is larger than {limit} bytes", close=True)
         except Exception:
-            log_exception("a request failed", method=scope["method"], status=500)
-            if started:
-                raise
-            await _refuse(dressed, 500, "the server made a mistake; its operator can find it in the log")
+            log_exception("a request failed", method=scope["method"])
+            if not started:
+                await _refuse(dressed, 500, MISTAKE)
         finally:
             self._inside -= 1
             taken = time.perf_counter() - began
@@ -166,7 +160,7 @@ def _limited(receive: Receive, limit: int) -> Receive:
         message = await receive()
         received += len(message.get("body", b""))
         if received > limit:
-            raise BodyLimitError
+            raise Refusal(413, f"the body is larger than {limit} bytes")
         return message
 
     return counted

@@ -82,7 +82,7 @@ class Keeper:
         categories = [article.category for _, article in waiting]
         scores = self._model.article_scores(vectors, categories).astype(np.float32)
         lasting = self._model.lasting_scores(vectors, categories).tolist()
-        coordinates = self._model.device_coordinates(vectors)
+        coordinates = self._model.coordinates(vectors)
         largest = float(np.abs(coordinates).max(initial=0.0)) or 1.0
         self.scale = float(self._store.setting(f"scale of {self._model.version}", repr(largest / _LEVELS)))
         whole = np.clip(np.rint(coordinates / self.scale), -_LEVELS, _LEVELS).astype(np.int8)
@@ -114,10 +114,15 @@ class Keeper:
 
     def _swap(self, snapshot: Snapshot) -> None:
         """Put a snapshot with base scores of this moment in place."""
-        age_hours = (self._clock() - snapshot.listed_at) / 3600
-        popularity = self._popularity.of(snapshot.ids)
-        passing = self._model.passing_scores(age_hours, snapshot.shows.astype(np.float64), popularity)
-        self.snapshot = snapshot.with_base(snapshot.lasting + passing)
+        base = self._model.base_scores(
+            snapshot.lasting,
+            snapshot.published,
+            snapshot.first_shown,
+            snapshot.shows,
+            self._popularity.of(snapshot.ids),
+            int(self._clock()),
+        )
+        self.snapshot = snapshot.with_base(base)
 
     def _flush_shows(self) -> None:
         """Write down how often articles were shown since the last time."""

@@ -33,7 +33,7 @@ class Space(Protocol):
 
 
 class Served(Protocol):
-    """A model that can be served: a score is lasting + passing + article scores · interest."""
+    """A model that can be served: a score is base + article scores · interest."""
 
     @property
     def version(self) -> str:
@@ -48,6 +48,11 @@ class Served(Protocol):
     @property
     def epsilon_label(self) -> float:
         """ε of a label report; 0 if none are wanted."""
+        ...
+
+    @property
+    def hide_length(self) -> bool:
+        """Whether devices hide how much was read."""
         ...
 
     @property
@@ -69,7 +74,7 @@ class Served(Protocol):
         """A vector for each title."""
         ...
 
-    def device_coordinates(self, vectors: Floats) -> Floats:
+    def coordinates(self, vectors: Floats) -> Floats:
         """A few numbers for each article, with which devices rank by themselves."""
         ...
 
@@ -81,12 +86,20 @@ class Served(Protocol):
         """The non-personal score that does not change with time."""
         ...
 
-    def passing_scores(self, age_hours: Doubles, shows: Doubles, popularity: Doubles) -> Doubles:
-        """The non-personal score that does."""
+    def base_scores(
+        self,
+        lasting: Doubles,
+        published: NDArray[np.int64],
+        first_shown: NDArray[np.int64],
+        shows: NDArray[np.int64],
+        popularity: Doubles,
+        now: int,
+    ) -> Doubles:
+        """The whole non-personal score at a moment."""
         ...
 
-    def interest(self, counts: NDArray[np.int64], clicks: int, releases: int) -> Doubles:
-        """What to multiply article scores with, from the sum of the released numbers (0 clicks where hidden)."""
+    def interest(self, counts: NDArray[np.int64], clicks: int | None, releases: int) -> Doubles:
+        """What to multiply article scores with, from the sum of the released numbers; clicks are None where hidden."""
         ...
 
     def guarantee(self) -> Guarantee:
@@ -98,9 +111,5 @@ def load_served(folder: Path) -> Served:
     """The model of a run, or a DiscreetError if the run cannot be read or served."""
     from discreet.methods.click_reports.served import ServedModel
     from discreet.methods.run import Run
-    from discreet.serving.basis import BasisModel
 
-    run = Run.load(folder)
-    if run.method.name == "privaterec":
-        return BasisModel.from_run(run)
-    return ServedModel.from_run(run)
+    return ServedModel.from_run(Run.load(folder))

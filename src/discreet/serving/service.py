@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.guarantee import Adjacency
 from discreet.serving.about import Offer, as_bytes, document
 from discreet.serving.journal import Journal
 from discreet.serving.keeper import Keeper
@@ -53,7 +52,7 @@ class Service:
         self._terms: SketchTerms = terms or SketchTerms.of_topics(
             len(model.space),
             model.epsilon_sketch,
-            model.guarantee().adjacency is Adjacency.ADD_REMOVE,
+            model.hide_length,
             MOST_SKETCHES,
         )
         self._nobody = np.zeros(len(model.space))
@@ -153,7 +152,7 @@ class Service:
             clicks += sum(asked.open) if self._terms.counts_clicks else 0
         if clicks > MOST_CLICKS_IN_ALL:
             raise Refusal(422, f"these are {clicks} clicks; send the sketches of at most {MOST_CLICKS_IN_ALL}")
-        interest = self.model.interest(counts, clicks, len(asked.sketches))
+        interest = self.model.interest(counts, clicks if self._terms.counts_clicks else None, len(asked.sketches))
         if not np.isfinite(interest).all():
             raise Refusal(422, "these sketches give no interest that can be ranked with")
         return interest

@@ -195,8 +195,8 @@ class Store:
             return list(connection.execute(query.order_by(reports.c.number).limit(most)))
 
     def _keep_report(self, connection: Connection, report: KeptReport) -> Outcome:
-        added = connection.execute(self._insert(reports).values(**vars(report)).on_conflict_do_nothing())
-        if added.rowcount == 1:
+        add = self._insert(reports).values(**vars(report)).on_conflict_do_nothing().returning(reports.c.number)
+        if connection.execute(add).first() is not None:
             return Outcome.KEPT
         known = connection.execute(select(reports.c.digest).where(reports.c.id == report.id)).scalar()
         if known is not None:

@@ -1,0 +1,208 @@
+"""What the server keeps, on SQLite and on PostgreSQL."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from served_world import StandInModel, small_world
+
+from discreet.errors import DiscreetError
+from discreet.serving.keeper import Keeper
+from discreet.serving.server import first_articles
+from discreet.serving.store import DELETED, EXPIRED, KeptReport, Outcome, Store, Waiting
+from discreet.serving.tables import open_engine, shown_database
+
+ARTICLES = [
+    Waiting(f"A{n}", f"storm number {n} hits the harbour", "", "weather", 1000 + n, 1000 + n) for n in range(30)
+]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return StandInModel(list(small_world().articles.titles))
+
+
+@pytest.fixture
+def store(database):
+    store = Store(open_engine(database))
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def keeper(store, model):
+    return Keeper(model, store, clock=lambda: 10_000.0)
+
+
+def listed(keeper):
+    return set(keeper.snapshot.ids)
+
+
+def walk(snapshot, since=0, limit=7):
+    """All pages: the entries and the removed ids, and the last cursor."""
+    entries, removed = [], []
+    for _ in range(1000):
+        page = snapshot.page(since, limit)
+        assert len(page.entries) + len(page.removed) <= limit
+        entries += page.entries
+        removed += page.removed
+        assert page.cursor >= since
+        since = page.cursor
+        if not page.more:
+            return entries, removed, since
+    raise AssertionError("the pages do not end")
+
+
+def test_articles_wait_are_encoded_and_listed(store, keeper):
+    assert store.is_empty()
+    store.put_articles(ARTICLES)
+    assert not store.is_empty()
+    keeper.step()
+    assert listed(keeper) == {article.id for article in ARTICLES}
+    assert store.waiting(10) == []
+    entries, removed, cursor = walk(keeper.snapshot)
+    assert len(entries) == 30
+    assert removed == []
+    assert cursor == keeper.snapshot.revision
+
+
+def test_changes_come_to_a_device_that_has_the_rest(store, keeper):
+    store.put_articles(ARTICLES)
+    keeper.step()
+    _, _, cursor = walk(keeper.snapshot)
+    store.put_articles(
+        [Waiting("A3", "another title now", "", "", -1, 1000), Waiting("B1", "a new one", "", "", -1, 9)]
+    )
+    assert store.take_down("A5", DELETED)
+    assert store.take_down("A6", EXPIRED)
+    assert not store.take_down("nobody", DELETED)
+    keeper.step()
+    assert listed(keeper) == ({a.id for a in ARTICLES} | {"B1"}) - {"A5", "A6"}
+    entries, removed, latest = walk(keeper.snapshot, cursor, limit=1)
+    assert {entry.split(b'"id":"')[1].split(b'"')[0] for entry in entries} == {b"A3", b"B1"}
+    assert sorted(removed) == ["A5", "A6"]
+    assert walk(keeper.snapshot, latest) == ([], [], latest)
+    store.put_articles([ARTICLES[5]])
+    keeper.step()
+    entries, removed, _ = walk(keeper.snapshot, latest)
+    assert len(entries) == 1
+    assert removed == []
+
+
+def test_readers_keep_their_snapshot_while_it_changes(store, keeper):
+    store.put_articles(ARTICLES)
+    keeper.step()
+    held = keeper.snapshot
+    rows = list(held.ids), held.scores.exact.copy()
+    store.take_down("A1", DELETED)
+    keeper.step()
+    assert keeper.snapshot is not held
+    assert held.ids == rows[0]
+    assert (held.scores.exact == rows[1]).all()
+
+
+def test_a_second_server_follows_the_database(store, keeper, model):
+    other = Keeper(model, store, clock=lambda: 10_000.0)
+    store.put_articles(ARTICLES)
+    keeper.step()
+    other.step()
+    assert listed(other) == listed(keeper)
+    assert other.scale == keeper.scale
+    store.take_down("A9", EXPIRED)
+    keeper.step()
+    other.step()
+    assert listed(other) == listed(keeper)
+    assert "A9" not in listed(other)
+
+
+def test_another_model_encodes_the_catalogue_again(store, keeper):
+    store.put_articles(ARTICLES)
+    keeper.step()
+    newer = StandInModel(list(small_world().articles.titles), topics=5)
+    after = Keeper(newer, store, clock=lambda: 10_000.0)
+    after.step()
+    assert listed(after) == listed(keeper)
+    assert after.snapshot.scores.exact.shape == (30, 5)
+    assert min(after.snapshot.revisions) > keeper.snapshot.revision
+
+
+def test_shows_survive_a_restart(store, keeper, model):
+    store.put_articles(ARTICLES)
+    keeper.step()
+    keeper.snapshot.shows[4] += 3
+    keeper.close()
+    again = Keeper(model, store, clock=lambda: 10_000.0)
+    again.step()
+    shows = dict(zip(again.snapshot.ids, again.snapshot.shows.tolist(), strict=True))
+    assert shows[keeper.snapshot.ids[4]] == 3
+    assert sum(shows.values()) == 3
+
+
+def test_the_first_articles_of_a_data_set_know_when_they_were_shown_but_not_clicked():
+    data = small_world()
+    articles = list(first_articles(data))
+    assert len(articles) == len(data.articles)
+    assert sum(a.shows for a in articles) == sum(len(part.shown) for part in data.splits.values())
+    unclicked = {s: dataclasses.replace(p, clicked=np.zeros_like(p.clicked)) for s, p in data.splits.items()}
+    assert list(first_articles(dataclasses.replace(data, splits=unclicked))) == articles
+
+
+def report(name, **fields):
+    plain = {"kind": "sketch", "digest": b"d", "version": "v", "epoch": 3, "release": b"r"}
+    return KeptReport(id=name * 32, **{**plain, **fields})
+
+
+def test_a_report_is_kept_once(store):
+    first = report("a", device="d1")
+    kept = store.keep_reports(
+        [
+            first,
+            first,
+            report("a", device="d1", digest=b"e"),
+            report("b", device="d1"),
+            report("c", device="d1", epoch=4),
+            report("d", kind="label", slate="s"),
+            report("e", kind="label", slate="s"),
+            report("f", kind="label", slate="t"),
+        ]
+    )
+    assert [outcome.name for outcome in kept] == [
+        "KEPT",
+        "KNOWN",
+        "OTHER_BODY",
+        "SECOND_SKETCH",
+        "KEPT",
+        "KEPT",
+        "SECOND_LABEL",
+        "KEPT",
+    ]
+    assert store.keep_reports([first]) == [Outcome.KNOWN]
+
+
+def test_settings_and_the_key_stay(store, database):
+    assert store.setting("colour", "red") == "red"
+    assert store.setting("colour", "blue") == "red"
+    key = store.signing_key()
+    again = Store(open_engine(database))
+    assert again.signing_key() == key
+    assert len(key) == 32
+    again.close()
+
+
+def test_a_database_that_cannot_be_opened_is_one_clear_line(tmp_path):
+    (tmp_path / "broken").write_bytes(b"this is no database, however long it is" * 100)
+    for address in (
+        tmp_path / "broken",
+        tmp_path / "no" / "such",
+        "mysql://x/y",
+        "postgresql://u:secret@127.0.0.1:1/d",
+    ):
+        with pytest.raises(DiscreetError) as error:
+            Store(open_engine(address))
+        assert "secret" not in str(error.value)
+        assert "\n" not in str(error.value)
+
+
+def test_a_shown_address_has_no_password():
+    assert shown_database("postgresql://u:secret@host/d") == "postgresql://…@host/d"
+    assert shown_database("serving.sqlite") == "serving.sqlite"
