@@ -75,6 +75,7 @@ class Device:
         self._clock = clock
         self._random_id = random_id
         self._sketched: dict[int, Sketch] = {}
+        self._first_epoch = self._first_not_forgotten()
 
     @property
     def settings(self) -> Settings:
@@ -121,9 +122,7 @@ class Device:
         if not self.settings.makes_sketches(self.terms):
             return []
         current = self.current_epoch()
-        statement = self._ledger.statement()
-        born = statement.schedule.epoch_at(statement.since)
-        first = max(born, statement.forgotten_through + 1, current - MOST_SKETCHES, 0)
+        first = max(self._first_epoch, current - MOST_SKETCHES, 0)
         made = (self._sketched.get(epoch) or self._sketch(epoch) for epoch in range(first, current))
         return [sketch for sketch in made if sketch is not None]
 
@@ -177,6 +176,7 @@ class Device:
         self._ledger.forget()
         self.history.forget()
         self._sketched.clear()
+        self._first_epoch = self._first_not_forgotten()
 
     def statement(self) -> DeviceStatement:
         """What was told, at which cost, and what is kept here."""
@@ -188,12 +188,11 @@ class Device:
         )
 
     def _sketch(self, epoch: int) -> Sketch | None:
-        plan = self.history.sketch_plan(epoch)
-        if plan is None:
-            plan = self._plan(epoch)
+        clicked = self._sensitive(epoch)
+        plan = self.history.sketch_plan(epoch) or self._plan(epoch, len(clicked))
         if plan is None or plan.space != self.terms.space:
             return None
-        topics = self._topics(self._sensitive(epoch))
+        topics = self._topics(clicked)
         mechanism = sketch_mechanism(self.terms.topics, self.terms.epsilon_sketch, hide_length=self.terms.hide_length)
         try:
             answer = self._release(
@@ -205,8 +204,12 @@ class Device:
         self._sketched[epoch] = Sketch(epoch, clicks, answer.payload, answer.guarantee.epsilon)
         return self._sketched[epoch]
 
-    def _plan(self, epoch: int) -> SketchPlan | None:
-        clicks = len(self._sensitive(epoch))
+    def _first_not_forgotten(self) -> int:
+        """The first epoch that may have a sketch: that in which the device began, or began anew."""
+        statement = self._ledger.statement()
+        return max(statement.schedule.epoch_at(statement.since), statement.forgotten_through + 1)
+
+    def _plan(self, epoch: int, clicks: int) -> SketchPlan | None:
         if self.stopped or (not clicks and not self.terms.hide_length):
             return None
         plan = SketchPlan(epoch, self.terms.space, clicks, self._random_id())

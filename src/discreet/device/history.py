@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,6 +83,13 @@ class History:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        self._one_at_a_time = threading.Lock()
+        try:
+            self._connection = sqlite3.connect(path, timeout=30.0, isolation_level=None, check_same_thread=False)
+            for setting in ("journal_mode = DELETE", "synchronous = FULL", "secure_delete = ON"):
+                self._connection.execute(f"PRAGMA {setting}")
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
         with self._transaction() as connection:
             for statement in _SCHEMA.strip().split(";\n"):
                 connection.execute(statement)
@@ -175,11 +183,16 @@ class History:
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         try:
-            with closing(sqlite3.connect(self.path, timeout=30.0, isolation_level=None)) as connection:
-                for setting in ("journal_mode = DELETE", "synchronous = FULL", "secure_delete = ON"):
-                    connection.execute(f"PRAGMA {setting}")
-                connection.execute("BEGIN IMMEDIATE")
-                yield connection
-                connection.execute("COMMIT")
+            with self._one_at_a_time:
+                self._connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._connection
+                except BaseException:
+                    self._connection.execute("ROLLBACK")
+                    raise
+                self._connection.execute("COMMIT")
         except sqlite3.Error as error:
-            raise DiscreetError(f"{self.path}: the history cannot be read or written ({error})") from error
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: sqlite3.Error) -> DiscreetError:
+        return DiscreetError(f"{self.path}: the history cannot be read or written ({error})")
