@@ -11,7 +11,7 @@ from device_server import PublisherServer
 from device_tools import Clock, catalogue_of, terms_of
 from device_vectors import PATH, ScriptedNoise, text
 
-from discreet.device.audits import BESIDE_OPEN, LONGER, REPLACED, Log, Requests
+from discreet.device.audits import BESIDE_OPEN, REPLACED, Log, Requests
 from discreet.device.client import Client
 from discreet.device.device import Device
 from discreet.device.history import Slate
