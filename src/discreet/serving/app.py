@@ -17,7 +17,8 @@ from prometheus_client import generate_latest
 from pydantic import TypeAdapter, ValidationError
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet import __version__
 from discreet.serving import messages as m
@@ -66,6 +67,7 @@ def create_app(service: Service, limits: Limits | None = None, admin_token: str 
         redoc_url=None,
         lifespan=lifespan,
     )
+    app.router.routes.append(Route("/v1/recommend", Recommend(service), methods=["POST"]))  # before its description
     app.include_router(_public(service, metrics))
     app.include_router(_operations(service, metrics))
     if admin_token is not None:
@@ -74,6 +76,30 @@ def create_app(service: Service, limits: Limits | None = None, admin_token: str 
     _errors(app)
     with_shared_parts(app, [m.RecommendRequest, m.LabelReport, m.SketchReport, m.NewArticle])
     return Gate(app, limits or Limits(), metrics)
+
+
+class Recommend:
+    """The one endpoint that has to be fast, as plain ASGI: body in, ranking, bytes out."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one question."""
+        body, more = b"", True
+        _require_json(
+            next((value for name, value in scope["headers"] if name == b"content-type"), b"").decode("latin-1")
+        )
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+        answer = self._service.recommend(_parsed(body, _RECOMMEND))
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(answer))]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": answer})
 
 
 def _public(service: Service, metrics: Metrics) -> APIRouter:
@@ -101,9 +127,9 @@ def _public(service: Service, metrics: Metrics) -> APIRouter:
         responses=_some(409, 413, 415, 422, 503),
         openapi_extra=body_of("RecommendRequest"),
     )
-    async def recommend(request: Request) -> Response:
+    async def recommend() -> Response:
         """The best articles for what a device released; without sketches, the best for everybody."""
-        return Response(service.recommend(await _read(request, _RECOMMEND)), media_type=_JSON)
+        raise NotImplementedError("`Recommend` answers; this describes it")
 
     @router.post(
         "/reports",
@@ -231,11 +257,20 @@ def _errors(app: FastAPI) -> None:
 
 
 async def _read(request: Request, adapter: TypeAdapter[T]) -> T:
-    """The body as a message, or a refusal that names the first wrong field and never repeats what was in it."""
-    if not request.headers.get("content-type", "").lower().startswith(_JSON):
+    _require_json(request.headers.get("content-type", ""))
+    return _parsed(await request.body(), adapter)
+
+
+def _require_json(content_type: str) -> None:
+    """Refuse other types: a page of another origin can send those without asking first."""
+    if not content_type.lower().startswith(_JSON):
         raise Refusal(415, "send JSON, with the header 'Content-Type: application/json'")
+
+
+def _parsed(body: bytes, adapter: TypeAdapter[T]) -> T:
+    """The body as a message, or a refusal that names the first wrong field and never repeats what was in it."""
     try:
-        return adapter.validate_json(await request.body())
+        return adapter.validate_json(body)
     except ValidationError as error:
         found = error.errors(include_input=False, include_url=False, include_context=False)
         raise Refusal(422, _first_problem(list(found))) from None

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 
 BLOCK = 512
-_GROUP = 64
+_LANES = 64
 _UNROLLED = 4
 _LEVELS = 127
 _FAST = {"contract", "reassoc", "nsz", "nnan"}  # infinities do occur: they stand for articles that are left out
@@ -80,34 +80,43 @@ def _insert(values, places, value, place):  # type: ignore[no-untyped-def]
     values[at], places[at] = value, place
 
 
+@njit(nogil=True, cache=True, fastmath=_FAST, inline="always")
+def _add_block(columns, base, steps, scores):  # type: ignore[no-untyped-def]
+    """Write the rounded scores of one block to `scores`; beyond the last article they are −∞."""
+    for i in range(len(base)):
+        scores[i] = base[i]
+    for i in range(len(base), BLOCK):
+        scores[i] = -np.inf
+    for k in range(0, len(steps), _UNROLLED):
+        w0, w1, w2, w3 = steps[k], steps[k + 1], steps[k + 2], steps[k + 3]
+        c0, c1, c2, c3 = columns[k], columns[k + 1], columns[k + 2], columns[k + 3]
+        for i in range(BLOCK):
+            scores[i] += w0 * c0[i] + w1 * c1[i] + w2 * c2[i] + w3 * c3[i]
+
+
 @njit(nogil=True, cache=True, fastmath=_FAST)
 def _best(exact, rounded, base, weights, steps, limit, count):  # type: ignore[no-untyped-def]
     values, places = np.full(count, -np.inf, np.float32), np.full(count, -1, np.int64)
-    groups = np.empty(len(rounded) * BLOCK // _GROUP, np.float32)
-    scores = np.empty(BLOCK, np.float32)
+    tops = np.empty(len(rounded), np.float32)
+    scores, lanes = np.empty(BLOCK, np.float32), np.empty(_LANES, np.float32)
     lowest = np.float32(-np.inf)
     for block in range(len(rounded)):
-        part, columns = base[block * BLOCK : (block + 1) * BLOCK], rounded[block]
-        for i in range(len(part)):
-            scores[i] = part[i]
-        for i in range(len(part), BLOCK):
-            scores[i] = -np.inf
-        for k in range(0, len(steps), _UNROLLED):
-            w0, w1, w2, w3 = steps[k], steps[k + 1], steps[k + 2], steps[k + 3]
-            c0, c1, c2, c3 = columns[k], columns[k + 1], columns[k + 2], columns[k + 3]
-            for i in range(BLOCK):
-                scores[i] += w0 * c0[i] + w1 * c1[i] + w2 * c2[i] + w3 * c3[i]
-        for group in range(BLOCK // _GROUP):
-            first = group * _GROUP
-            top = scores[first]
-            for i in range(first + 1, first + _GROUP):
-                top = max(top, scores[i])
-            groups[block * (BLOCK // _GROUP) + group] = top
-            if top > lowest:
-                for i in range(first, first + _GROUP):
-                    if scores[i] > lowest:
-                        _insert(values, places, scores[i], 0)
+        _add_block(rounded[block], base[block * BLOCK : (block + 1) * BLOCK], steps, scores)
+        for i in range(_LANES):
+            lanes[i] = scores[i]
+        for first in range(_LANES, BLOCK, _LANES):
+            for i in range(_LANES):
+                score = scores[first + i]
+                lanes[i] = score if score > lanes[i] else lanes[i]
+        top = lanes[0]
+        for i in range(_LANES):
+            top = lanes[i] if lanes[i] > top else top
+            if lanes[i] > lowest:
+                for at in range(i, BLOCK, _LANES):
+                    if scores[at] > lowest:
+                        _insert(values, places, scores[at], 0)
                         lowest = values[count - 1]
+        tops[block] = top
     size = np.float32(0)
     for i in range(count):
         if values[i] > -np.inf:
@@ -116,15 +125,18 @@ def _best(exact, rounded, base, weights, steps, limit, count):  # type: ignore[n
     least = lowest - 2 * limit - np.float32(1e-5) * (size + 2 * np.float32(_LEVELS) * limit)
     values[:] = -np.inf
     found = 0
-    for group in range(len(groups)):
-        if groups[group] < least or groups[group] == -np.inf:
+    for block in range(len(rounded)):
+        if tops[block] < least or tops[block] == -np.inf:
             continue
-        for article in range(group * _GROUP, min((group + 1) * _GROUP, len(base))):
-            score = base[article]
-            for k in range(len(weights)):
-                score += weights[k] * exact[article, k]
-            if score > values[count - 1]:
-                _insert(values, places, score, article)
-                found += 1
+        _add_block(rounded[block], base[block * BLOCK : (block + 1) * BLOCK], steps, scores)
+        for i in range(BLOCK):
+            if scores[i] >= least and scores[i] > -np.inf:
+                article = block * BLOCK + i
+                score = base[article]
+                for k in range(len(weights)):
+                    score += weights[k] * exact[article, k]
+                if score > values[count - 1]:
+                    _insert(values, places, score, article)
+                    found += 1
     found = min(found, count)
     return places[:found], values[:found]
