@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from discreet.evaluation.plots import auc_plot_svg, color_scheme_css, epsilon_plot_svg
+from discreet.evaluation.drawing import color_scheme_css
+from discreet.evaluation.plots import auc_plot_svg, epsilon_plot_svg
 from discreet.evaluation.results import Comparison
 from discreet.evaluation.table import headings, legend, rows
 from discreet.files import replacing_file
