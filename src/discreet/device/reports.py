@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import overload
 
 from discreet.privacy.guarantee import Adjacency
+from discreet.privacy.mechanisms.randomized_response import RandomizedResponse
 from discreet.privacy.mechanisms.subset_selection import SubsetSelection
 from discreet.privacy.mechanisms.topic_counts import TopicCounts
 from discreet.privacy.noise import Noise, SecureNoise, SimulatedNoise
@@ -31,11 +32,14 @@ def label_mechanism(slate_size: int, epsilon: float) -> SubsetSelection:
     return SubsetSelection(epsilon=epsilon, choices=slate_size)
 
 
+LabelMechanism = SubsetSelection | RandomizedResponse
+
+
 @overload
-def label(clicked: Sequence[int], mechanism: SubsetSelection, noise: SecureNoise) -> Release: ...
+def label(clicked: Sequence[int], mechanism: LabelMechanism, noise: SecureNoise) -> Release: ...
 @overload
-def label(clicked: Sequence[int], mechanism: SubsetSelection, noise: SimulatedNoise) -> SimulatedRelease: ...
-def label(clicked: Sequence[int], mechanism: SubsetSelection, noise: Noise) -> Release | SimulatedRelease:
+def label(clicked: Sequence[int], mechanism: LabelMechanism, noise: SimulatedNoise) -> SimulatedRelease: ...
+def label(clicked: Sequence[int], mechanism: LabelMechanism, noise: Noise) -> Release | SimulatedRelease:
     """The report of one of the clicked positions of a slate, drawn at random where there are several.
 
     Whichever was drawn, the probability of any report changes by at most e^ε when a click is replaced, so it does for

@@ -15,6 +15,8 @@ from discreet.methods.dp_fedrec import DPFedRec
 from discreet.methods.fednewsrec import FedNewsRec
 from discreet.methods.fedrec import FedRec
 from discreet.methods.privaterec import PrivateRec
+from discreet.methods.strict_privaterec import StrictPrivateRec
+from discreet.methods.user_codes import UserCodes
 
 BASELINES: dict[str, Callable[..., Method]] = {
     "random": baselines.Random,
@@ -32,6 +34,8 @@ METHODS: dict[str, Callable[..., Method]] = {
     "dp_fedrec": DPFedRec,
     "privaterec": PrivateRec,
     "click_reports": ClickReports,
+    "strict_privaterec": StrictPrivateRec,
+    "user_codes": UserCodes,
 }
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.news import Impressions
-from discreet.device.reports import label, label_mechanism, sketch_mechanism
+from discreet.device.reports import LabelMechanism, label, sketch_mechanism
 from discreet.privacy.noise import SimulatedNoise
 
 Ints = NDArray[np.int64]
@@ -113,7 +113,9 @@ class Labels:
     reported: NDArray[np.bool_]
 
 
-def collect_labels(impressions: Impressions, epsilon: float, seed: int) -> Labels:
+def collect_labels(
+    impressions: Impressions, epsilon: float, mechanism_for: Callable[[int], LabelMechanism], seed: int
+) -> Labels:
     """One report for each impression with a click and at least two articles to choose from; none at ε = 0."""
     inside = np.zeros(len(impressions.shown), np.bool_)
     reported = np.zeros(len(impressions), np.bool_)
@@ -122,13 +124,13 @@ def collect_labels(impressions: Impressions, epsilon: float, seed: int) -> Label
     mechanisms = (
         {}
         if math.isinf(epsilon)
-        else {int(size): label_mechanism(int(size), epsilon) for size in np.unique(impressions.slate_sizes) if size > 1}
+        else {int(size): mechanism_for(int(size)) for size in np.unique(impressions.slate_sizes) if size > 1}
     )
+    noise = SimulatedNoise(np.random.SeedSequence([seed, _LABEL, int(impressions.time[0]) if len(impressions) else 0]))
     for i, (start, stop) in enumerate(_slates(impressions)):
         clicked = np.flatnonzero(impressions.clicked[start:stop]).tolist()
         if not clicked or stop - start < 2:
             continue
-        noise = SimulatedNoise(np.random.SeedSequence([seed, _LABEL, int(impressions.time[i]), i]))
         if mechanisms:
             chosen = label(clicked, mechanisms[stop - start], noise).values.astype(np.int64)
         else:

@@ -1,17 +1,18 @@
-"""Training on reports: nested models from "nothing learnt" to towers, of which the reports themselves choose one.
+"""Training on reports: the most probable weights, given what was reported and what was believed before.
 
-    score = w₀·content + w·(public terms, popularity) + ⟨article tower, reader tower⟩
+    score = w₀·content + w·(public terms, popularity) + b·T + ⟨T·M, d⟩
 
-The largest model has the bilinear towers ⟨T·M, d⟩ + T·b, with T the public coordinates of an article (title, category)
-and d the reader's interest. Each model is fitted on the earlier reports and judged on the later ones. A larger model
-is taken only if it predicts those better by more than two standard errors, so what hurts is noticed and left out.
+T are the public coordinates of an article (title, category), d is the reader's interest: T·M is the article tower, d
+the reader's. Before any report, w₀ is about 8 and all the rest about 0, with the standard deviations in `PRIOR`. The
+likelihood knows the noise of the labels, so reports that say little move the weights little, whatever ε is.
+
+The earlier reports are trained on and the later ones judge: if what was learnt does not predict them better than
+content alone, nothing is learnt; and if the sketches clearly make matters worse than no sketches, they are not heeded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +24,12 @@ from discreet.methods.click_reports.likelihood import keep_of, report_likelihood
 Floats = NDArray[np.float64]
 
 _STEPS = 60
+_FEWEST = 50
 _JUDGED = 0.25
 """The share of the reports, the latest ones, by which models are chosen."""
 
-_RIDGES = (0.3, 0.03)
+PRIOR = {"content": (8.0, 4.0), "terms": (0.0, 0.15), "taste": (0.0, 0.03), "towers": (0.0, 0.1)}
+"""Mean and standard deviation of each kind of weight before any report: each kind may move scores by about 0.2."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +58,7 @@ class Reported:
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """What is learnt. All zero but for `content` = 1: the untrained ranking by content.
+    """What is learnt. Untrained, all but `content` is zero.
 
     Attributes:
         content: w₀.
@@ -70,9 +73,14 @@ class Weights:
     towers: Floats
 
     @classmethod
-    def untrained(cls, terms: int, coordinates: int, topics: int, content: float = 1.0) -> Weights:
-        """Content alone, or nothing at all."""
-        return cls(content, np.zeros(terms), np.zeros(coordinates), np.zeros((coordinates, topics)))
+    def untrained(cls, terms: int, coordinates: int, topics: int) -> Weights:
+        """Content alone."""
+        shapes = np.zeros(terms), np.zeros(coordinates), np.zeros((coordinates, topics))
+        return cls(PRIOR["content"][0], *shapes)
+
+    def without_readers(self) -> Weights:
+        """The same for everybody: no content, no towers."""
+        return replace(self, content=0.0, towers=np.zeros_like(self.towers))
 
     def article_scores(self, content: Floats, coordinates: Floats) -> Floats:
         """The score of each article for one unit of interest in each topic."""
@@ -91,79 +99,70 @@ class Weights:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """The chosen model and how each did on the later reports (mean log-likelihood gained over a blind guess)."""
+    """What was learnt.
+
+    Attributes:
+        weights: The weights.
+        heeds_sketches: Whether a ranking by the released sketches should use them at all.
+        gained: What each model gains over a blind guess on the later reports, in mean log-likelihood.
+    """
 
     weights: Weights
-    chosen: str
-    judged: dict[str, float]
+    heeds_sketches: bool
+    gained: dict[str, float]
 
 
 def train_on_reports(reported: Reported) -> Fitted:
-    """Fit each model on the earlier reports, choose by the later ones, and fit the chosen one on all."""
+    """Learn from the earlier reports, let the later ones judge, and learn from all if that was worth it."""
     latest = np.zeros(len(reported.impressions), np.bool_)
     known = np.flatnonzero(reported.reported)
     latest[known[int(len(known) * (1 - _JUDGED)) :]] = True
     early, late = reported.reported & ~latest, reported.reported & latest
-    shape = (reported.terms.shape[1], reported.coordinates.shape[1], reported.interest.shape[1])
-    blind, content = Weights.untrained(*shape, content=0.0), Weights.untrained(*shape)
-    if early.sum() < 50 or late.sum() < 50:
-        return Fitted(content, "content", {})
-
-    models: dict[str, Callable[[NDArray[np.bool_]], Weights]] = {
-        "content": lambda use: _maximise(reported, use, content, _free(content, "content"), 0.0),
-        "terms": lambda use: _maximise(reported, use, blind, _free(blind, "terms"), 1e-3),
-        "content and terms": lambda use: _maximise(reported, use, content, _free(content, "content", "terms"), 1e-3),
-    }
-    everything = _free(content, "content", "terms", "taste", "towers")
-    for ridge in _RIDGES:
-        models[f"towers, ridge {ridge:g}"] = partial(_maximise, reported, start=content, free=everything, ridge=ridge)
-    guess = _likelihoods(reported, late, blind)
-    gained = {name: _likelihoods(reported, late, fit(early)) - guess for name, fit in models.items()}
-    chosen = _choose(gained)
+    content = Weights.untrained(reported.terms.shape[1], reported.coordinates.shape[1], reported.interest.shape[1])
+    if early.sum() < _FEWEST or late.sum() < _FEWEST:
+        return Fitted(content, True, {})
+    learnt = _most_probable(reported, early, content, everything=True)
+    common = _most_probable(reported, early, content, everything=False)
+    models = {"content": content, "everything": learnt, "no readers": common}
+    guess = _likelihoods(reported, late, replace(content, content=0.0))
+    gained = {name: _likelihoods(reported, late, weights) - guess for name, weights in models.items()}
+    best = "everything" if gained["everything"].mean() > gained["content"].mean() else "content"
     return Fitted(
-        models[chosen](reported.reported), chosen, {name: float(gain.mean()) for name, gain in gained.items()}
+        _most_probable(reported, reported.reported, content, everything=True) if best == "everything" else content,
+        not _clearly_better(gained["no readers"], gained[best]),
+        {name: float(gain.mean()) for name, gain in gained.items()},
     )
 
 
-def _choose(gained: dict[str, Floats]) -> str:
-    """The first model, unless a later one is better by more than two standard errors of the paired difference."""
-    chosen = next(iter(gained))
-    for name, gain in gained.items():
-        difference = gain - gained[chosen]
-        if difference.mean() > 2 * difference.std() / np.sqrt(len(difference)):
-            chosen = name
-    return chosen
-
-
-def _free(weights: Weights, *names: str) -> NDArray[np.bool_]:
-    """Which numbers a model may change."""
-    sizes = {"content": 1, "terms": len(weights.terms), "taste": len(weights.taste), "towers": weights.towers.size}
-    return np.concatenate([np.full(size, name in names) for name, size in sizes.items()])
+def _clearly_better(one: Floats, other: Floats) -> bool:
+    """By more than two standard errors of the paired difference."""
+    difference = one - other
+    return bool(difference.mean() > 2 * difference.std() / np.sqrt(len(difference)))
 
 
 def _likelihoods(reported: Reported, use: NDArray[np.bool_], weights: Weights) -> Floats:
     return _evaluate(reported, use, weights)[0][use]
 
 
-def _maximise(
-    reported: Reported, use: NDArray[np.bool_], start: Weights, free: NDArray[np.bool_], ridge: float
-) -> Weights:
-    """The mean log-likelihood of the used reports, minus ridge times half the squared change of taste and towers."""
-    origin = start.flat()
-    count = int(use.sum())
-    held = free & ~_free(start, "content")
+def _most_probable(reported: Reported, use: NDArray[np.bool_], start: Weights, *, everything: bool) -> Weights:
+    """Maximise log-likelihood + log-prior; if not `everything`, with no part for readers."""
+    start = start if everything else start.without_readers()
+    sizes = {"content": 1, "terms": len(start.terms), "taste": len(start.taste), "towers": start.towers.size}
+    personal = ("content", "towers")
+    free = np.concatenate([np.full(size, everything or kind not in personal) for kind, size in sizes.items()])
+    spread = np.concatenate([np.full(size, PRIOR[kind][1]) for kind, size in sizes.items()])[free]
+    origin, count = start.flat(), int(use.sum())
 
-    def loss(numbers: Floats) -> tuple[float, Floats]:
+    def loss(steps: Floats) -> tuple[float, Floats]:
         flat = origin.copy()
-        flat[free] = numbers
+        flat[free] += spread * steps
         by_impression, gradient = _evaluate(reported, use, start.filled(flat))
-        change = np.where(held, flat - origin, 0.0)
-        value = -by_impression[use].sum() / count + ridge / 2 * change @ change
-        return float(value), (-gradient / count + ridge * change)[free]
+        value = -by_impression[use].sum() + steps @ steps / 2
+        return float(value / count), (steps - gradient[free] * spread) / count
 
-    best = minimize(loss, origin[free], jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
+    found = minimize(loss, np.zeros(int(free.sum())), jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
     flat = origin.copy()
-    flat[free] = best.x
+    flat[free] += spread * found.x
     return start.filled(flat)
 
 

@@ -10,10 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, gammaln
+
+from discreet.methods.base import State
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -22,6 +25,72 @@ _LEAST_SHARE = 0.002
 _CONCENTRATIONS = np.geomspace(0.5, 200.0, 61)
 _BETWEEN_READERS = 0.005
 """A first guess of the variance of shares between readers, to weigh them; the result hardly depends on it."""
+
+
+class Reader(Protocol):
+    """What is known of readers in general, and how a sketch makes it particular."""
+
+    @property
+    def mean(self) -> Floats:
+        """The mean reader's share of each topic."""
+        ...
+
+    def interest(self, values: Floats, clicks: Ints, releases: Ints) -> Floats:
+        """How each reader differs from the mean one, from the sums of released vectors."""
+        ...
+
+    def to_state(self) -> State:
+        """As arrays, to be kept with a run."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class MeanReader:
+    """Knows the mean of what was released, and takes it away."""
+
+    mean: Floats
+
+    @classmethod
+    def learn(cls, values: Floats, releases: Ints) -> MeanReader:
+        """The mean release."""
+        return cls(values.sum(axis=0) / max(int(releases.sum()), 1))
+
+    def interest(self, values: Floats, clicks: Ints, releases: Ints) -> Floats:
+        """The reader's mean release, minus that of all."""
+        return values / np.maximum(releases, 1)[:, None] - self.mean
+
+    def to_state(self) -> State:
+        """As arrays."""
+        return {"prior_mean": self.mean}
+
+
+@dataclass(frozen=True, eq=False)
+class CodePrior:
+    """How common each code is among readers; a reported set of codes then has a posterior over codes."""
+
+    mean: Floats
+    epsilon: float
+
+    @classmethod
+    def learn(cls, told: Floats, epsilon: float) -> CodePrior:
+        """Shares by expectation maximisation of the likelihood π·(1 + (e^ε − 1)·1[code reported])."""
+        prior = cls(np.full(told.shape[1], 1 / told.shape[1]), epsilon)
+        for _ in range(50):
+            posterior = prior._posterior(told)
+            prior = cls(posterior.mean(axis=0) if len(told) else prior.mean, epsilon)
+        return prior
+
+    def interest(self, values: Floats, clicks: Ints, releases: Ints) -> Floats:
+        """The posterior probability of each code, minus its share among all."""
+        return self._posterior(values) - self.mean
+
+    def _posterior(self, told: Floats) -> Floats:
+        odds = np.maximum(self.mean, 1e-6) * np.where(told > 0, 1.0, math.exp(-self.epsilon))
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+    def to_state(self) -> State:
+        """As arrays."""
+        return {"prior_mean": self.mean}
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +132,10 @@ class TopicPrior:
             readers = np.flatnonzero((clicks == length) & (releases == times))
             interest[readers] = self._expected(counts[readers], length, times) / length - self.mean
         return interest
+
+    def to_state(self) -> State:
+        """As arrays."""
+        return {"prior_mean": self.mean, "prior_concentration": np.array([self.concentration])}
 
     def _expected(self, counts: Floats, length: int, releases: int) -> Floats:
         """E[n | noised counts] of readers with the same number of clicks and releases."""

@@ -8,14 +8,16 @@ q(1 − q)/(p − q)² + its own. Means of these estimates are shrunk as far as 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.news import Impressions
-from discreet.device.reports import label_mechanism
+from discreet.device.reports import LabelMechanism
 from discreet.methods.click_reports.collect import Labels
+from discreet.privacy.mechanisms.randomized_response import RandomizedResponse
 
 Floats = NDArray[np.float64]
 
@@ -33,9 +35,11 @@ class Evidence:
     spread: float
 
     @classmethod
-    def of(cls, parts: list[tuple[Impressions, Labels]], epsilon: float) -> Evidence:
+    def of(
+        cls, parts: list[tuple[Impressions, Labels]], epsilon: float, mechanism_for: Callable[[int], LabelMechanism]
+    ) -> Evidence:
         """Everything that the label reports of some splits tell about single shows."""
-        columns = [_estimates(part, labels, epsilon) for part, labels in parts]
+        columns = [_estimates(part, labels, epsilon, mechanism_for) for part, labels in parts]
         article, time, estimate, variance = (np.concatenate(column) for column in zip(*columns, strict=True))
         start = int(time.min()) if len(time) else 0
         span = int(time.max()) - start + 2 if len(time) else 1
@@ -59,7 +63,7 @@ class Evidence:
 
 
 def _estimates(
-    impressions: Impressions, labels: Labels, epsilon: float
+    impressions: Impressions, labels: Labels, epsilon: float, mechanism_for: Callable[[int], LabelMechanism]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], Floats, Floats]:
     """Article, time, unbiased estimate of the click, and its variance, for every show that was reported on."""
     sizes = impressions.slate_sizes
@@ -69,17 +73,19 @@ def _estimates(
     hit, stray = np.ones(len(size)), np.zeros(len(size))
     if not math.isinf(epsilon):
         for count in np.unique(size).tolist():
-            hit[size == count], stray[size == count] = inclusion(count, epsilon)
+            hit[size == count], stray[size == count] = inclusion(mechanism_for(count))
     variance = 1 / size * (1 - 1 / size) + stray * (1 - stray) / (hit - stray) ** 2
     time = np.repeat(impressions.time, sizes)[shown]
     return impressions.shown[shown], time, (inside - stray) / (hit - stray), variance
 
 
-def inclusion(choices: int, epsilon: float) -> tuple[float, float]:
+def inclusion(mechanism: LabelMechanism) -> tuple[float, float]:
     """The probabilities p and q that the clicked article, and any other, is in the reported set."""
-    mechanism = label_mechanism(choices, epsilon)
-    hit = float(mechanism.inclusion)
-    return hit, (mechanism.subset_size - hit) / (choices - 1)
+    if isinstance(mechanism, RandomizedResponse):
+        hit, size = float(mechanism.keep), 1
+    else:
+        hit, size = float(mechanism.inclusion), mechanism.subset_size
+    return hit, (size - hit) / (mechanism.choices - 1)
 
 
 def _between_articles(article: NDArray[np.int32], estimate: Floats, weight: Floats, rate: float) -> float:

@@ -32,6 +32,7 @@ class ServedModel:
     public: PublicSpace
     prior: TopicPrior
     weights: Weights
+    heeds_sketches: bool
     text_source: str
 
     @classmethod
@@ -40,11 +41,10 @@ class ServedModel:
         if not isinstance(run.method, ClickReports):
             raise DiscreetError(f"a run of {run.method.name} cannot be served; train one with --method click_reports")
         public = PublicSpace.from_state(run.state)
-        prior = TopicPrior(
-            run.state["prior_mean"], float(run.state["prior_concentration"][0]), run.method.epsilon_sketch
-        )
+        prior = run.method.readers(run.state)
         shape = Weights.untrained(len(TERMS), len(public.mean), len(public.topics))
-        return cls(run.method, public, prior, shape.filled(run.state["weights"]), run.text)
+        weights = shape.filled(run.state["weights"])
+        return cls(run.method, public, prior, weights, bool(run.state["heeds_sketches"][0]), run.text)
 
     @cached_property
     def version(self) -> str:
@@ -93,7 +93,8 @@ class ServedModel:
 
     def article_scores(self, vectors: Vectors, categories: Sequence[str]) -> Vectors:
         """The score of each article for one unit of interest in each topic."""
-        scores = self.weights.article_scores(self.public.content(vectors), self.public.coordinates(vectors, categories))
+        weights = self.weights if self.heeds_sketches else self.weights.without_readers()
+        scores = weights.article_scores(self.public.content(vectors), self.public.coordinates(vectors, categories))
         return scores.astype(np.float32)
 
     def lasting_scores(self, vectors: Vectors, categories: Sequence[str]) -> Floats:
