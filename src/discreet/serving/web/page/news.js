@@ -4,7 +4,7 @@ import { byId, make, say, show } from "./dom.js";
 import { picture } from "./picture.js";
 import { count, dayOf, sectionName } from "./words.js";
 
-const LIFTED = 3;
+const MARKED = 6;
 const RANKING = {
   local: "Ranked on this device alone, from the whole catalogue.",
   shortlist: "A shortlist from the publisher, ranked on this device with all you read.",
@@ -22,7 +22,7 @@ export function showNews(front, section, limit, open) {
     item.querySelector("button").onclick = () => open(article, place);
     return item;
   });
-  list.replaceChildren(...items);
+  replaceKeepingFocus(list, items);
   byId("news").setAttribute("aria-busy", "false");
   say("news-title", section === null ? "Front page" : sectionName(section));
   say("ranking", RANKING[front.ranking]);
@@ -31,15 +31,26 @@ export function showNews(front, section, limit, open) {
   show("more", front.articles.length > limit);
 }
 
-/** The articles that the kept clicks moved up by some places. */
+/** Moving an element takes the focus from it: give it back, or to what stands in its place if it has gone. */
+function replaceKeepingFocus(list, items) {
+  const place = [...list.children].findIndex((item) => item.contains(document.activeElement));
+  const focused = list.children[place];
+  list.replaceChildren(...items);
+  if (place < 0 || !items.length) return;
+  const next = items.includes(focused) ? focused : items[Math.min(place, items.length - 1)];
+  next.querySelector("button").focus({ preventScroll: true });
+}
+
+/** The few articles that the kept clicks speak for most, if these moved them up. */
 function liftedArticles(articles) {
   const base = [...articles].sort((a, b) => b.score - b.personal - (a.score - a.personal));
   const before = new Map(base.map((article, place) => [article.id, place]));
-  return new Set(articles.filter((article, place) => article.personal > 0 && before.get(article.id) - place >= LIFTED).map((a) => a.id));
+  const risen = articles.filter((article, place) => article.personal > 0 && place < before.get(article.id));
+  return new Set(risen.sort((a, b) => b.personal - a.personal).slice(0, MARKED).map((article) => article.id));
 }
 
-function articleItem({ id, title, abstract, category }, arrived) {
-  return make("li", { "data-article": id, "data-category": category ?? "", class: arrived && "arrived" },
+function articleItem({ id, title, abstract, category, topic }, arrived) {
+  return make("li", { "data-article": id, "data-category": category ?? "", "data-topic": topic, class: arrived && "arrived" },
     make("div", { class: "picture" }, picture(category, id)),
     make("div", {},
       make("p", { class: "kicker" }, sectionName(category), make("span", { class: "lifted", hidden: true }, "↑ for you")),

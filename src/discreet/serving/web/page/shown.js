@@ -16,7 +16,7 @@ export function decodeRelease(text) {
   return { mechanism: name, epsilon: view.getFloat64(8, true), numbers };
 }
 
-/** An entry of the device's log in words: {title, lines, numbers: [[label, numbers]], bytes}. */
+/** An entry of the device's log in words: {title, words, numbers: [[label, numbers]], bytes}. */
 export function describe({ url, json }) {
   const body = JSON.parse(json);
   const bytes = new TextEncoder().encode(json).length;
@@ -35,7 +35,7 @@ function recommend({ sketches, open }) {
 
 function sketch({ epoch, clicks, release }) {
   const { epsilon, numbers } = decodeRelease(release);
-  const length = clicks === null ? "The number of clicks is hidden too." : `It says that there were ${clicks} of them.`;
+  const length = clicks === null ? "The number of clicks is hidden too." : `The number of clicks, ${clicks}, is told.`;
   const words = `How often each topic was read in epoch ${epoch}, with noise (ε = ${epsilon}). ${length}`;
   return { title: "Sketch", words, numbers: [["noised counts", numbers]] };
 }
