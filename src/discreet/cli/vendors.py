@@ -1,0 +1,166 @@
+"""`discreet vendors compare`: is there a reason for vendors to collaborate?"""
+
+from __future__ import annotations
+
+import math
+import shlex
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.options import AsJson, Seed, console, parse_epsilons, print_json, say
+from discreet.errors import DiscreetError
+from discreet.progress import notice
+
+if TYPE_CHECKING:
+    from discreet.data.ratings import Ratings
+
+app = typer.Typer(help="Vendors that predict ratings together.", no_args_is_help=True)
+
+
+class SizesChoice(StrEnum):
+    """How large vendors are."""
+
+    equal = "equal"
+    unequal = "unequal"
+
+
+class DistributionChoice(StrEnum):
+    """What vendors have in common."""
+
+    horizontal = "horizontal"
+    vertical = "vertical"
+    arbitrary = "arbitrary"
+
+
+RatingsPath = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RATINGS", help="A MovieLens zip, folder or file, or a csv file with user, item and rating columns."
+    ),
+]
+
+
+@app.callback()
+def _group() -> None:
+    """Vendors that predict ratings together."""
+
+
+@app.command()
+def compare(
+    ratings: RatingsPath,
+    vendors: Annotated[int, typer.Option(help="How many vendors the users are dealt out to.")] = 10,
+    epsilon: Annotated[
+        str, typer.Option(help="Privacy budgets, separated by commas, for every method that has one.")
+    ] = "1,5,10",
+    methods: Annotated[
+        str | None,
+        typer.Option(help="Which methods, separated by commas ('discreet list' names them); default all."),
+    ] = None,
+    partitions: Annotated[int, typer.Option(min=1, help="How many times users are dealt out anew.")] = 1,
+    folds: Annotated[int, typer.Option(min=1, help="1 tests a random tenth, 10 each tenth in turn.")] = 1,
+    sizes: Annotated[
+        SizesChoice, typer.Option(help="Vendors' sizes: all equal, or the k-th 1/k of the first.")
+    ] = SizesChoice.equal,
+    distribution: Annotated[
+        DistributionChoice, typer.Option(help="Whether users (horizontal), items (vertical) or ratings are dealt out.")
+    ] = DistributionChoice.horizontal,
+    reported: Annotated[
+        int | None, typer.Option(min=1, help="Measure only so many vendors, the first ones.  [default: all]")
+    ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW,HIGH", help="The lowest and highest rating there may be, if the source does not say."
+        ),
+    ] = None,
+    rank: Annotated[int, typer.Option(min=0, help="How many factors the vendors' own models have.")] = 24,
+    iterations: Annotated[
+        int, typer.Option(min=2, help="How many iterations they are sampled, a fifth thrown away.")
+    ] = 100,
+    out: Annotated[
+        Path, typer.Option(help="Folder for report.html, comparison.json and .md, plots and measurements.")
+    ] = Path("vendors-report"),
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Deal ratings out to vendors, and compare ways to predict them together with each vendor alone.
+
+    Prints RMSE, the paired gain over being alone, and the share of the gap to all ratings in one place that is closed,
+    with a verdict in words; writes them with plots to OUT/report.html. Interrupted, it goes on where it stopped:
+    finished measurements are kept in OUT/measurements. Methods that cannot take part are named with the reason.
+
+    Example: discreet vendors compare ml-100k.zip --vendors 10 --epsilon 1,5,10 --methods local,full,sharing
+    """
+    from discreet.data.open import open_ratings
+    from discreet.vendors.compare import Design, Store
+    from discreet.vendors.compare import compare as run_comparison
+    from discreet.vendors.gibbs import GibbsMF
+    from discreet.vendors.partition import Distribution, Sizes
+    from discreet.vendors.registry import METHODS, Setting, make_methods
+    from discreet.vendors.report import legend, rich_table, save_comparison
+
+    names = [name.strip() for name in methods.split(",")] if methods is not None else list(METHODS)
+    budgets = parse_epsilons(epsilon)
+    if not budgets:
+        raise DiscreetError("--epsilon takes at least one budget")
+    design = Design(
+        vendors=vendors,
+        partitions=partitions,
+        folds=folds,
+        sizes=Sizes.EQUAL if sizes is SizesChoice.equal else Sizes.ZIPF,
+        distribution=Distribution(distribution.value),
+        reported=reported,
+        seed=seed,
+    )
+    model = GibbsMF(rank=rank, iterations=iterations, burn_in=iterations // 5)
+    chosen, refused = make_methods(names, budgets, Setting(model, design.distribution, vendors))
+    for refusal in refused:
+        notice(f"refused: {refusal.method}, ε {refusal.epsilon:g}: {refusal.reason}")
+    opened = within_scale(ratings, open_ratings(ratings), scale)
+    comparison = run_comparison(opened, design, chosen, Store(out / "measurements"), refused)
+    save_comparison(comparison, out, shlex.join(["discreet", *sys.argv[1:]]))
+    if as_json:
+        print_json(comparison.to_json())
+        return
+    console.print(rich_table(comparison))
+    say(f"{legend(comparison)} ▲▼: beyond two standard errors.")
+    for sentence in comparison.verdict():
+        say(sentence)
+    say(f"Report: {out / 'report.html'}")
+
+
+def within_scale(path: Path, ratings: Ratings, given: str | None) -> Ratings:
+    """The ratings on the scale that was given, or on their own; noise is calibrated to its width.
+
+    Raises:
+        DiscreetError: a rating lies outside, or there is no scale to speak of.
+    """
+    from dataclasses import replace
+
+    from discreet.errors import InputError
+
+    low, high = ratings.scale
+    if given is not None:
+        try:
+            low, high = (float(word) for word in given.split(","))
+        except ValueError:
+            low, high = 0.0, 0.0
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise DiscreetError(f"--scale takes the lowest and the highest rating, such as 1,5, not '{given}'")
+    elif any(ratings.items.titles) and not (low >= 0.5 and high <= 5):
+        low, high = 0.5, 5.0
+    outside = (ratings.value < low) | (ratings.value > high)
+    if outside.any():
+        first = int(outside.argmax())
+        who, what = ratings.users[ratings.user[first]], ratings.items.ids[ratings.item[first]]
+        problem = (
+            f"user {who} rates item {what} with {ratings.value[first]:g}, outside of the scale {low:g} to {high:g}"
+        )
+        raise InputError(path, f"{problem}; correct it, or give another --scale")
+    if low == high:
+        raise InputError(path, f"all ratings are {low:g}; give the scale, such as --scale 1,5")
+    return replace(ratings, scale=(low, high))
