@@ -7,7 +7,7 @@ Settings of a method are the fields of its frozen dataclass; `registry` lists th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -29,11 +29,13 @@ Scores = NDArray[np.float64]
 class Task:
     """What every method is given: the data, and public vectors of the articles' titles.
 
-    `text` names the source of the vectors, as `encode_texts` takes it. They are made when first asked for.
+    `text` names the source of the vectors, as `encode_texts` takes it. They are made when first asked for. `found` keeps
+    what methods found in public text, so that the next training need not look again.
     """
 
     data: NewsData
     text: str = "auto"
+    found: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.text not in ("auto", "hashed") and not Path(self.text).exists():

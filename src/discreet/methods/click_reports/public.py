@@ -52,7 +52,15 @@ class PublicSpace:
 
     @classmethod
     def of(cls, task: Task, topics: int) -> PublicSpace:
-        """Find topics, axes and scales in the catalogue's titles and in what was shown."""
+        """Find topics, axes and scales in the catalogue's titles and in what was shown; once for each task."""
+        key = (cls, topics)
+        if key not in task.found:
+            task.found[key] = cls._find(task, topics)
+        space: PublicSpace = task.found[key]
+        return space
+
+    @classmethod
+    def _find(cls, task: Task, topics: int) -> PublicSpace:
         vectors = task.public_vectors.matrix
         categories = tuple(sorted(set(task.data.articles.categories)))
         axes = _principal_axes(vectors)
