@@ -29,8 +29,8 @@ Scores = NDArray[np.float64]
 class Task:
     """What every method is given: the data, and public vectors of the articles' titles.
 
-    `text` names the source of the vectors, as `encode_texts` takes it. They are made when first asked for. `found` keeps
-    what methods found in public text, so that the next training need not look again.
+    `text` names the source of the vectors, as `encode_texts` takes it. They are made when first asked for.
+    `found` keeps what methods found in public text, so that the next training need not look again.
     """
 
     data: NewsData
