@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from discreet.cli import audit, compare, data, demo, evaluate, listing, serve, train, vendors
+from discreet.cli import audit, compare, data, demo, evaluate, listing, reproduce, serve, train, vendors
 
 app = typer.Typer(
     help="Private recommendation that says truthfully what it costs in privacy.",
@@ -22,4 +22,5 @@ app.command()(compare.compare)
 app.command()(audit.audit)
 app.command()(serve.serve)
 app.add_typer(vendors.app, name="vendors")
+app.command()(reproduce.reproduce)
 app.command("list")(listing.list_all)

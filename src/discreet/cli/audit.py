@@ -17,7 +17,12 @@ from discreet.errors import DiscreetError
 if TYPE_CHECKING:
     from discreet.privacy.audit import Finding
 
-REGISTERING = ("discreet.privacy.audit.catalogue", "discreet.methods.leak.canary")
+REGISTERING = (
+    "discreet.privacy.audit.catalogue",
+    "discreet.methods.leak.canary",
+    "discreet.device.audits",
+    "discreet.vendors.sharing.audits",
+)
 """Modules that register audits when they are imported."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 from rich.table import Table
 
@@ -10,18 +11,25 @@ from discreet.cli.options import AsJson, console, print_json
 
 
 def list_all(as_json: AsJson = False) -> None:
-    """Show all methods with their settings, all models, and all privacy mechanisms, with one line on each."""
+    """Show methods with their settings, models, privacy mechanisms, vendors' methods and experiments, a line each."""
     from discreet.methods.registry import METHODS, setting_names
     from discreet.models.registry import MODELS
     from discreet.privacy.mechanisms.registry import MECHANISMS
+    from discreet.vendors.registry import METHODS as VENDOR_METHODS
+    from discreet.vendors.reproduce import EXPERIMENTS
 
     methods = [{"method": n, "about": _first_line(m), "settings": setting_names(n)} for n, m in METHODS.items()]
     models = [{"model": name, "about": _first_line(model)} for name, model in MODELS.items()]
     mechanisms = [{"mechanism": name, "about": mechanism.summary} for name, mechanism in MECHANISMS.items()]
+    vendor_methods = [{"vendors' method": name, "about": known.about} for name, known in VENDOR_METHODS.items()]
+    experiments = [{"experiment": name, "about": experiment.about} for name, experiment in EXPERIMENTS.items()]
     if as_json:
-        print_json({"methods": methods, "models": models, "mechanisms": mechanisms})
+        named = [{"method": row["vendors' method"], "about": row["about"]} for row in vendor_methods]
+        shown = {"methods": methods, "models": models, "mechanisms": mechanisms}
+        print_json({**shown, "vendor_methods": named, "experiments": experiments})
         return
-    for title, rows in (("method", methods), ("model", models), ("mechanism", mechanisms)):
+    tables: dict[str, list[dict[str, Any]]] = {"method": methods, "model": models, "mechanism": mechanisms}
+    for title, rows in {**tables, "vendors' method": vendor_methods, "experiment": experiments}.items():
         table = Table(title.capitalize(), "What it is", box=None, pad_edge=False, header_style="bold")
         for row in rows:
             settings = f"\n[dim]settings: {', '.join(row['settings'])}[/]" if row.get("settings") else ""

@@ -163,3 +163,20 @@ def _epsilon_axis(axes: Axes, comparison: VendorComparison) -> None:
 def _grid(axes: Axes) -> None:
     axes.grid(color=FAINT, linewidth=0.5, alpha=0.4)
     axes.set_axisbelow(True)
+
+
+def dot_plot(dots: Sequence[tuple[str, float, float | None]], across: str, name: str) -> str:
+    """Dots of (label, ours, reported) as an SVG; hollow what is reported."""
+    with drawing(6.8, 1.2 + 0.4 * len(dots)) as figure:
+        axes = figure.add_subplot()
+        for place, (_, ours, reported) in enumerate(dots):
+            axes.plot(ours, place, "o", color=SERIES[0], label="ours" if place == 0 else None)
+            if reported is not None:
+                label = "reported" if place == 0 else None
+                axes.plot(reported, place, "s", markerfacecolor="none", markeredgecolor=SERIES[1], label=label)
+        axes.set_yticks(range(len(dots)), [label for label, _, _ in dots])
+        axes.set_ylim(len(dots) - 0.4, -0.6)
+        axes.set_xlabel(across)
+        _grid(axes)
+        figure.legend(loc="outside upper left", ncols=2, fontsize=9)
+        return svg_of(figure, name)
