@@ -172,10 +172,12 @@ def _power_of_two(least: int) -> int:
 def _log_noise(epsilon: float, releases: int, reach: int) -> Floats:
     """The log-probabilities of the sum of so many draws at −reach, …, reach, up to a constant.
 
-    The sum is a convolution of positive numbers, so that small probabilities keep their relative precision.
+    The sum is a convolution of positive numbers, so that small probabilities keep their relative precision. Single
+    draws may lie beyond the reach and be called back by another; those beyond the margin have a share below e^{−21}.
     """
-    one = np.exp(-epsilon / 2 * np.abs(np.arange(-reach, reach + 1)))
+    margin = 0 if releases == 1 else math.ceil(21 / epsilon)
+    one = np.exp(-epsilon / 2 * np.abs(np.arange(-reach - margin, reach + margin + 1)))
     total = one
     for _ in range(releases - 1):
         total = np.convolve(total, one / one.sum(), mode="same")
-    return np.log(np.maximum(total, 1e-300))
+    return np.log(np.maximum(total[margin : len(total) - margin], 1e-300))
