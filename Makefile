@@ -17,8 +17,8 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[lm,serve,postgres,onnx,dev]'
 	@touch $@
 
-demo: $(READY)  ## Generate a small news world, compare methods on it, write a report
-	$(BIN)/discreet demo --no-serve
+demo: $(READY)  ## Generate a small news world, compare methods on it, write a report, serve a page (Ctrl-C ends it)
+	$(BIN)/discreet demo
 
 test: $(READY)  ## All tests but the slow ones
 	$(BIN)/pytest -n 2

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import time
+from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli.options import Seed, Text, console, say
+
+if TYPE_CHECKING:
+    from discreet.data.news import NewsData
+    from discreet.methods.base import Task
+
+_EPSILON = 3.0
 
 
 def demo(
@@ -15,13 +24,14 @@ def demo(
         Path, typer.Option(help="The folder for the generated world and the report; replaced if it is there.")
     ] = Path("demo"),
     readers: Annotated[int, typer.Option(min=50, help="How many readers the generated world has.")] = 3000,
-    no_serve: Annotated[  # noqa: ARG001 (there is no page to serve yet; the option keeps its meaning when there is)
+    no_serve: Annotated[
         bool, typer.Option("--no-serve", help="End after the report instead of serving a page.")
     ] = False,
+    port: Annotated[int, typer.Option(min=1, max=65_535, help="The port of the page.")] = 8000,
     text: Text = "auto",
     seed: Seed = 0,
 ) -> None:
-    """Generate a small news world, compare the methods on it, and write a report.
+    """Generate a small news world, compare the methods on it, write a report, and serve a page of it.
 
     Example: discreet demo --no-serve
     """
@@ -41,11 +51,45 @@ def demo(
     shown = sum(len(part) for part in data.splits.values())
     console.print(f"   {len(data.articles):,} articles such as “{example}”, {shown:,} impressions", highlight=False)
     console.print("[bold]2.[/] Comparing rankings on the last day …", highlight=False)
-    names = [*BASELINES, "fedrec", "privaterec"]
-    settings = {"rounds": 100, "fraction": 0.03, "privaterec.rate": 3e-3}
-    comparison = compare(Task(data, text), list(variants(names, settings, [])), "dev", [seed], Store(None))
+    names = [*BASELINES, "fedrec", "privaterec", "click_reports"]
+    settings = {"rounds": 100, "fraction": 0.03, "privaterec.rate": 3e-3, "click_reports.epsilon": _EPSILON}
+    task = Task(data, text)
+    comparison = compare(task, list(variants(names, settings, [])), "dev", [seed], Store(None))
     save_comparison(comparison, out / "report")
     console.print(rich_table(comparison))
     say("What they cost: fedrec and privaterec train on gradients that readers send. No ε bounds what these tell;")
     say("PrivateRec's paper claims ε = 10 (docs/explanation/papers.md). content can rank on the device, at ε = 0.")
+    say(
+        f"click_reports releases noised counts and labels once, with a proof: ε = {_EPSILON:g} for the life of a click."
+    )
     say(f"3. Report: {out / 'report' / 'report.html'}")
+    if no_serve:
+        return
+    run = out / "run"
+    _train(task, run, seed)
+    say("4. A page of this world, for you to read. What you click stays in your browser; Ctrl-C ends it.")
+    _serve(run, data, port)
+
+
+def _train(task: Task, folder: Path, seed: int) -> None:
+    """A run of click reports, with what the three ways to rank achieve."""
+    from discreet.methods.click_reports.method import ClickReports
+    from discreet.methods.click_reports.rankings import qualities, three_rankings
+    from discreet.methods.run import Run
+
+    method = ClickReports(epsilon=_EPSILON)
+    state = method.train(task, seed)
+    Run(method, state, task.data.name, seed, task.text).save(folder, overwrite=True)
+    measured = three_rankings(method, task, state, task.data.splits["dev"], seed)
+    (folder / "rankings.json").write_text(json.dumps(qualities(measured)), encoding="utf-8")
+
+
+def _serve(run: Path, data: NewsData, port: int) -> None:
+    """The page, with epochs of a minute, so that releases can be watched; its address is the last line."""
+    from discreet.serving.gate import Limits
+    from discreet.serving.model import load_served
+    from discreet.serving.server import open_service, run_server
+
+    service = open_service(run, load_served(run), data=data, epoch=timedelta(minutes=1), as_of=int(time.time()))
+    say(f"http://127.0.0.1:{port}")
+    run_server(service, host="127.0.0.1", port=port, limits=Limits(), level="warning")

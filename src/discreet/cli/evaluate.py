@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -38,11 +39,17 @@ def evaluate(
 ) -> None:
     """Measure a run: AUC, MRR, nDCG@5 and nDCG@10 with standard errors, and its guarantee.
 
+    For one-shot methods the three ways to rank are measured too, and kept in the run for 'discreet serve' to show.
+
     Example: discreet evaluate runs/privaterec world --epsilon-serving 1,10
     """
     from discreet.evaluation.results import Comparison
     from discreet.evaluation.table import rich_table
+    from discreet.evaluation.uncertainty import estimate
+    from discreet.files import replacing_file
     from discreet.methods.base import Task
+    from discreet.methods.click_reports.oneshot import OneShot
+    from discreet.methods.click_reports.rankings import qualities, three_rankings
     from discreet.methods.experiment import measure, result_of, split_of
     from discreet.methods.neural import NeuralMethod
     from discreet.methods.run import Run
@@ -62,6 +69,10 @@ def evaluate(
         guarantee = served.serving(served.vector_size(), seed).guarantee()
         result = result_of(served, [dataclasses.replace(found, guarantee=guarantee)])
         results.append(dataclasses.replace(result, method=f"{method.name}, served", epsilon=budget))
+    if isinstance(method, OneShot):
+        measured = three_rankings(method, task, trained.state, impressions, seed)
+        with replacing_file(run / "rankings.json") as draft:
+            draft.write_text(json.dumps(qualities(measured), indent=2) + "\n", encoding="utf-8")
     comparison = Comparison(task.data.name, split, results)
     if as_json:
         print_json(comparison.to_json())
@@ -69,3 +80,6 @@ def evaluate(
     console.print(rich_table(comparison))
     for result in results:
         say(f"{result.label}: {result.guarantee or 'no guarantee'}")
+    if isinstance(method, OneShot):
+        for name, metrics in measured.items():
+            say(f"{name} ranking: AUC {estimate(metrics['auc'], metrics.reader)} on {len(metrics):,} impressions")

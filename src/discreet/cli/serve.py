@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -39,6 +40,10 @@ def serve(
     admin_token_file: Annotated[
         Path | None, typer.Option(help="A file with the administrator's token; without one there is no admin API.")
     ] = None,
+    epoch_minutes: Annotated[
+        int | None,
+        typer.Option(min=1, help="How long the public epochs last; settled at the first start  [default: a week]"),
+    ] = None,
     rate: Annotated[
         float, typer.Option(min=0, help="Requests a second that one address may send for long; 0 for any number.")
     ] = 50.0,
@@ -66,6 +71,7 @@ def serve(
         ranking=ranking.value,
         reports=reports,
         may_be_empty=token is not None,
+        epoch=timedelta(minutes=epoch_minutes) if epoch_minutes else None,
     )
     address = f"http://{host}:{port}"
     if as_json:

@@ -23,7 +23,6 @@ from discreet.serving.store import Store, Waiting
 from discreet.serving.tables import open_engine
 
 _WEEK = timedelta(days=7)
-_START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def open_service(
@@ -35,20 +34,29 @@ def open_service(
     ranking: Ranking = "shortlist",
     reports: bool = True,
     may_be_empty: bool = False,
+    epoch: timedelta | None = None,
+    as_of: int | None = None,
 ) -> Service:
-    """A service of a run's model, its catalogue filled from `data` if it never had an article."""
+    """A service of a run's model, its catalogue filled from `data` if it never had an article.
+
+    `epoch` is how long the public epochs last, a week unless said otherwise; it is settled when a database is first
+    used. `as_of` moves the times of `data` so that it ends at this moment.
+    """
     store = Store(open_engine(database if database is not None else run / "serving.sqlite"))
     if data is not None and store.is_empty():
-        store.put_articles(first_articles(data))
+        store.put_articles(first_articles(data, as_of))
     if store.is_empty() and not may_be_empty:
         store.close()
         raise DiscreetError(f"{run}: the catalogue is empty; pass --data to fill it from a news data set")
-    offer = Offer(ranking, _schedule(store), reports, qualities=read_qualities(run))
+    offer = Offer(ranking, _schedule(store, epoch), reports, qualities=read_qualities(run))
     return Service(model, store, offer)
 
 
-def first_articles(data: NewsData) -> Iterator[Waiting]:
-    """The articles of a data set, with when each was first shown and how often. Clicks are not looked at."""
+def first_articles(data: NewsData, as_of: int | None = None) -> Iterator[Waiting]:
+    """The articles of a data set, with when each was first shown and how often. Clicks are not looked at.
+
+    With `as_of` all times are moved so that the last impression was at that moment.
+    """
     count = len(data.articles)
     first, shows = np.full(count, np.iinfo(np.int64).max), np.zeros(count, np.int64)
     latest = 0
@@ -59,8 +67,10 @@ def first_articles(data: NewsData) -> Iterator[Waiting]:
     a = data.articles
     never = np.where(a.published >= 0, a.published, latest)
     first = np.where(shows > 0, first, never)
+    later = 0 if as_of is None else as_of - latest
+    published = np.where(a.published >= 0, a.published + later, -1)
     for row in range(count):
-        numbers = int(a.published[row]), int(first[row]), int(shows[row])
+        numbers = int(published[row]), int(first[row]) + later, int(shows[row])
         yield Waiting(a.ids[row], a.titles[row], a.abstracts[row], a.categories[row], *numbers)
 
 
@@ -100,7 +110,12 @@ def read_token(path: Path) -> str:
     return token
 
 
-def _schedule(store: Store) -> Schedule:
-    """The public epochs: weeks, kept in the database, since devices have paid by them."""
-    fields = json.loads(store.setting("schedule", json.dumps(Schedule(_START, _WEEK).to_json())))
-    return Schedule(datetime.fromisoformat(fields["start"]), timedelta(seconds=fields["length_seconds"]))
+def _schedule(store: Store, epoch: timedelta | None) -> Schedule:
+    """The public epochs, kept in the database, since devices have paid by them."""
+    start = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    fields = json.loads(store.setting("schedule", json.dumps(Schedule(start, epoch or _WEEK).to_json())))
+    schedule = Schedule(datetime.fromisoformat(fields["start"]), timedelta(seconds=fields["length_seconds"]))
+    if epoch not in (None, schedule.length):
+        store.close()
+        raise DiscreetError(f"the epochs of this database last {schedule.length}, which devices have paid by; keep it")
+    return schedule
