@@ -152,8 +152,10 @@ class TopicPrior:
             trust = variance / (variance + releases * noise_variance(self.epsilon))
             return np.asarray(prior + trust * (counts - prior))
         possible = np.arange(length + 1)
-        # beyond the reach, one count more or less no longer changes the odds between possible values
-        reach = _power_of_two(length + 2)
+        # Beyond the reach, one count more or less no longer changes the odds between possible values: exactly so for
+        # one draw of noise; for a sum of several nearly so, once the count is far out.
+        far = 0 if releases == 1 else math.ceil(4 * math.sqrt(releases * noise_variance(self.epsilon)))
+        reach = _power_of_two(length + far + 2)
         log_noise = _log_noise(self.epsilon, releases, 2 * reach)
         seen = np.clip(counts.astype(np.int64), -reach, length + reach)
         log_prior = self._log_prior(length)

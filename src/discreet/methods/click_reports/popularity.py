@@ -1,8 +1,9 @@
 """How often an article is clicked where it is shown, unbiased, from noised labels.
 
 In a slate of C, the clicked article is in the reported set with probability p and any other with probability q. So
-(1[in the set] − q)/(p − q) has the mean 1 for the clicked article and 0 for the others, and variance about
-q(1 − q)/(p − q)² + its own. Means of these estimates are shrunk as far as their known noise asks for.
+(1[in the set] − q)/(p − q) has the mean 1 for the clicked article and 0 for the others. A set has ω = p + (C − 1)q of the
+C articles, so over a slate the variance is r(1 − r)/(p − q)² with r = ω/C; without noise it is that of the click itself.
+Means of these estimates are shrunk as far as their known noise asks for.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ def _estimates(
     if not math.isinf(epsilon):
         for count in np.unique(size).tolist():
             hit[size == count], stray[size == count] = inclusion(mechanism_for(count))
-    variance = 1 / size * (1 - 1 / size) + stray * (1 - stray) / (hit - stray) ** 2
+    told = (hit + (size - 1) * stray) / size
+    variance = told * (1 - told) / (hit - stray) ** 2
     time = np.repeat(impressions.time, sizes)[shown]
     return impressions.shown[shown], time, (inside - stray) / (hit - stray), variance
 
