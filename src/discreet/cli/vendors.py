@@ -118,10 +118,10 @@ def compare(
     )
     model = GibbsMF(rank=rank, iterations=iterations, burn_in=iterations // 5)
     chosen, refused = make_methods(names, budgets, Setting(model, design.distribution, vendors))
-    for refusal in refused:
-        notice(f"refused: {refusal.method}, ε {refusal.epsilon:g}: {refusal.reason}")
     opened = within_scale(ratings, open_ratings(ratings), scale)
     comparison = run_comparison(opened, design, chosen, Store(out / "measurements"), refused)
+    for refusal in refused:
+        notice(f"refused: {refusal.method}, ε {refusal.epsilon:g}: {refusal.reason}")
     save_comparison(comparison, out, shlex.join(["discreet", *sys.argv[1:]]))
     if as_json:
         print_json(comparison.to_json())

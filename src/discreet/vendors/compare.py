@@ -53,6 +53,8 @@ class Design:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        if self.vendors < 2:
+            raise DiscreetError(f"{self.vendors} vendors have nobody to share with; give at least 2 vendors")
         if self.partitions < 1 or self.folds < 1:
             raise DiscreetError("a comparison needs at least 1 partition and 1 fold")
         if self.reported is not None and not 1 <= self.reported <= self.vendors:
@@ -84,7 +86,7 @@ class Store:
             return None
         try:
             found = np.array(json.loads(path.read_text(encoding="utf-8")), np.float64)
-        except (ValueError, OSError):
+        except (ValueError, TypeError, OSError):
             return None
         return found if found.shape == (2, len(BUCKETS)) else None
 
