@@ -81,7 +81,10 @@ def _train(task: Task, folder: Path, seed: int) -> None:
     state = method.train(task, seed)
     Run(method, state, task.data.name, seed, task.text).save(folder, overwrite=True)
     measured = three_rankings(method, task, state, task.data.splits["dev"], seed)
-    (folder / "rankings.json").write_text(json.dumps(qualities(measured)), encoding="utf-8")
+    found = qualities(measured)
+    (folder / "rankings.json").write_text(json.dumps(found), encoding="utf-8")
+    ways = ", ".join(f"{name} {quality['auc']:.3f}" for name, quality in found.items())
+    say(f"   AUC by who ranks: {ways} (local is ε = 0 in serving; the device has its exact history)")
 
 
 def _serve(run: Path, data: NewsData, port: int) -> None:
@@ -91,5 +94,6 @@ def _serve(run: Path, data: NewsData, port: int) -> None:
     from discreet.serving.server import open_service, run_server
 
     service = open_service(run, load_served(run), data=data, epoch=timedelta(minutes=1), as_of=int(time.time()))
+    service.keeper.step()  # the page is there when its address is
     say(f"http://127.0.0.1:{port}")
     run_server(service, host="127.0.0.1", port=port, limits=Limits(), level="warning")
