@@ -85,9 +85,10 @@ def test_without_noise_interest_is_the_share_above_the_mean(counts):
 
 
 def test_the_more_noise_the_less_is_believed():
-    counts, believed = [[9, 0, 1]], []
-    for epsilon in (20.0, 2.0, 0.5, 0.1, 0.001):
-        believed.append(np.abs(interest(TopicPrior(MEAN, 5.0, epsilon), counts, 10)).max())
+    believed = [
+        np.abs(interest(TopicPrior(MEAN, 5.0, epsilon), [[9, 0, 1]], 10)).max()
+        for epsilon in (20.0, 2.0, 0.5, 0.1, 0.001)
+    ]
     assert believed == sorted(believed, reverse=True)
     assert believed[0] == pytest.approx(0.4, abs=1e-3), "hardly any noise: the share itself"
     assert believed[-1] < 1e-3, "nothing but noise: the mean reader"

@@ -2,6 +2,8 @@
 
 import math
 from collections import Counter
+from functools import partial
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -51,7 +53,7 @@ def test_what_was_released_in_training_stays_and_serving_adds_what_is_new(reader
     for reader, (before, since) in enumerate(readers):
         made = [part.tolist() for part in first[reader]]
         assert [part.tolist() for part in then[reader]] == made + ([since] if since else [])
-        assert sum(made, []) == before, "epochs cut the history into pieces, in its order"
+        assert list(chain(*made)) == before, "epochs cut the history into pieces, in its order"
         assert len(made) == min(epochs, len(before))
 
 
@@ -100,7 +102,7 @@ def test_a_label_for_each_impression_with_a_click_and_a_choice_and_for_no_other(
         [[0, 1, 2], [3], [4, 5], [0, 1, 2, 3]], [[0, 1, 0], [1], [0, 0], [1, 0, 0, 1]], time=[5, 6, 7, 8]
     )
     for epsilon in (0.5, math.inf):
-        labels = collect_labels(impressions, epsilon, lambda size: label_mechanism(size, epsilon), 0)
+        labels = collect_labels(impressions, epsilon, partial(label_mechanism, epsilon=epsilon), 0)
         assert labels.reported.tolist() == [True, False, False, True]
         reported = clicks_of(labels, impressions)
         assert not reported[1].any()

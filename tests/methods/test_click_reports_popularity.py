@@ -32,12 +32,10 @@ def summed(evidence):
 @given(st.integers(2, 40), st.floats(0.05, 5.0))
 @settings(max_examples=60, deadline=None)
 def test_how_likely_each_article_is_in_the_report(size, epsilon):
-    for mechanism in (
-        SubsetSelection(epsilon=epsilon, choices=size),
-        RandomizedResponse(epsilon=epsilon, choices=size),
-    ):
+    for kind in (SubsetSelection, RandomizedResponse):
+        mechanism = kind(epsilon=epsilon, choices=size)
         hit, stray = inclusion(mechanism)
-        told = 1 if isinstance(mechanism, RandomizedResponse) else mechanism.subset_size
+        told = 1 if kind is RandomizedResponse else mechanism.subset_size
         assert 0 < stray < hit < 1
         assert hit + (size - 1) * stray == pytest.approx(told)
 

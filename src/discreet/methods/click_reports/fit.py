@@ -127,11 +127,15 @@ def train_on_reports(reported: Reported) -> Fitted:
     guess = _likelihoods(reported, late, replace(content, content=0.0))
     gained = {name: _likelihoods(reported, late, weights) - guess for name, weights in models.items()}
     best = "everything" if gained["everything"].mean() > gained["content"].mean() else "content"
-    return Fitted(
-        _most_probable(reported, reported.reported, content, everything=True) if best == "everything" else content,
-        not _clearly_better(gained["no readers"], gained[best]),
-        {name: float(gain.mean()) for name, gain in gained.items()},
-    )
+    heeds = not _clearly_better(gained["no readers"], gained[best])
+    weights = content
+    if best == "everything":
+        weights = _most_probable(reported, reported.reported, content, everything=True)
+    elif not heeds:
+        weights = replace(
+            _most_probable(reported, reported.reported, content, everything=False), content=content.content
+        )
+    return Fitted(weights, heeds, {name: float(gain.mean()) for name, gain in gained.items()})
 
 
 def _clearly_better(one: Floats, other: Floats) -> bool:

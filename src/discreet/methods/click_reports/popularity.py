@@ -1,8 +1,8 @@
 """How often an article is clicked where it is shown, unbiased, from noised labels.
 
 In a slate of C, the clicked article is in the reported set with probability p and any other with probability q. So
-(1[in the set] − q)/(p − q) has the mean 1 for the clicked article and 0 for the others. A set has ω = p + (C − 1)q of the
-C articles, so over a slate the variance is r(1 − r)/(p − q)² with r = ω/C; without noise it is that of the click itself.
+(1[in the set] − q)/(p − q) has the mean 1 for the clicked article and 0 for the others. The set has ω = p + (C − 1)q
+articles, so over a slate the variance is r(1 − r)/(p − q)² with r = ω/C; without noise it is that of the click itself.
 Means of these estimates are shrunk as far as their known noise asks for.
 """
 
