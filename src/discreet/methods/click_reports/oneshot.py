@@ -156,7 +156,8 @@ class OneShot(ABC):
     def guarantee(self, state: State) -> Guarantee:
         """Each click pays once for a sketch and once for a label, whatever the server does with them."""
         several = "a reader's n clicks together n times as much" if math.isfinite(self.epsilon) else "without noise"
-        return self._promise(Unit.CLICK, f"one sketch and one label for each click; {several}")
+        reports = "one sketch and one label" if self.label_share else "one sketch"
+        return self._promise(Unit.CLICK, f"{reports} for each click; {several}")
 
     def _promise(self, unit: Unit, mechanism: str) -> Guarantee:
         return Guarantee(

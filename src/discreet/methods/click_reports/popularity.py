@@ -40,6 +40,8 @@ class Evidence:
         cls, parts: list[tuple[Impressions, Labels]], epsilon: float, mechanism_for: Callable[[int], LabelMechanism]
     ) -> Evidence:
         """Everything that the label reports of some splits tell about single shows."""
+        if not parts:
+            return cls(np.zeros(0, np.int64), np.zeros(1), np.zeros(1), 0, 1, 0.0, 0.0)
         columns = [_estimates(part, labels, epsilon, mechanism_for) for part, labels in parts]
         article, time, estimate, variance = (np.concatenate(column) for column in zip(*columns, strict=True))
         start = int(time.min()) if len(time) else 0
