@@ -41,15 +41,24 @@ class Task:
         if self.text not in ("auto", "hashed") and not Path(self.text).exists():
             raise InputError(self.text, "is no source of title vectors; name auto, hashed, or an existing path")
 
-    @cached_property
+    @property
     def text_vectors(self) -> TextVectors:
         """A unit vector for each title that is ever shown or clicked; zero for the others and for the untitled.
 
         Vectors are centred on the mean title of the train split: what all titles share says nothing of anybody's taste.
         The titles that occur there, histories included, decide that mean; this is outside any ε.
         """
+        return self._text[0]
+
+    @property
+    def text_centre(self) -> NDArray[np.float32]:
+        """What `text_vectors` are centred on."""
+        return self._text[1]
+
+    @cached_property
+    def _text(self) -> tuple[TextVectors, NDArray[np.float32]]:
         used, known = (self._occurring(splits) for splits in (self.data.splits, ["train"]))
-        return self._centred(np.flatnonzero(used), known)[0]
+        return self._centred(np.flatnonzero(used), known)
 
     @cached_property
     def public_vectors(self) -> TextVectors:

@@ -1,7 +1,7 @@
 """What the methods that train a news model share: preparing it, keeping it, and ranking with it.
 
-A method's state holds the parameters by name, and the names that the model's tables are numbered by (words,
-categories), so that a run can encode articles that appear after training.
+A method's state holds the parameters by name, and what it takes to encode articles that appear after training: the
+names that the model's tables are numbered by (words, categories), or what title vectors are centred on.
 """
 
 from __future__ import annotations
@@ -131,6 +131,8 @@ class NeuralMethod(ABC):
         extras["watched"] = np.array(watch.points, np.float64).reshape(-1, 2)
         if setup.word_vectors is not None:
             extras["word_vectors"] = setup.word_vectors
+        if self.model == "plm_nr":
+            extras["text_centre"] = task.text_centre
         return {**{name: value.numpy() for name, value in done.parameters.items()}, **extras}
 
     def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
@@ -138,9 +140,8 @@ class NeuralMethod(ABC):
         names = {name: _unpacked(state[name]) for name in NAMES}
         table, names = article_table(task, self.model, self.preset, names)
         network = Network(make_model(self.model, self.preset, table, seed, word_vectors=state.get("word_vectors")))
-        parameters = {name: torch.from_numpy(np.asarray(value)) for name, value in state.items() if name not in _EXTRAS}
         serving = self.serving(network.model.size, seed)
-        return score_impressions(network, table, parameters, impressions, serving, seed)
+        return score_impressions(network, table, trained_parameters(state), impressions, serving, seed)
 
     def vector_size(self) -> int:
         """The length of a reader's vector."""
@@ -185,7 +186,12 @@ def article_table(
     }
 
 
-_EXTRAS = {*NAMES, "losses", "watched", "word_vectors"}
+_EXTRAS = {*NAMES, "losses", "watched", "word_vectors", "text_centre"}
+
+
+def trained_parameters(state: State) -> Parameters:
+    """What was learnt in rounds, by name: the model's parameters and the method's own."""
+    return {name: torch.from_numpy(np.asarray(value)) for name, value in state.items() if name not in _EXTRAS}
 
 
 def parameter_count(state: State) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 from discreet.errors import InputError
 from discreet.privacy.guarantee import shown_epsilon
 from discreet.privacy.ledger import Schedule
+from discreet.privacy.mechanisms.attention import ClippedAttention
 from discreet.serving.model import Served
 from discreet.serving.snapshot import Snapshot
 
@@ -124,20 +125,15 @@ def document(model: Served, offer: Offer, snapshot: Snapshot, scale: float) -> d
         "guarantee": guarantee.to_json(),
         "words": promise(model, offer),
         "reports": offer.reports,
+        **({} if (attention := _attention(model)) is None else {"attention": _attention_terms(attention)}),
     }
 
 
 def promise(model: Served, offer: Offer) -> list[str]:
     """What is promised, to whom, and what is not, in plain sentences."""
-    guarantee = model.guarantee()
-    sketch, label = shown_epsilon(model.epsilon_sketch), shown_epsilon(model.epsilon_label)
+    attention = _attention(model)
     lines = [
-        f"What you read stays on your device. What leaves it is noised there first: {guarantee}.",
-        f"Each click is counted once in a noised sketch (ε = {sketch}), and may be told once in a noised label"
-        f" (ε = {label}); whatever the server does with them later costs nothing more.",
-        "A smaller ε is a stronger promise: whoever sees all that your device sent can tell apart two histories that"
-        " differ in one click hardly better than by guessing when ε is small.",
-        "The promise is about each click, not about all your reading: many clicks on one subject may show in the sum.",
+        *(_of_reports(model) if attention is None else _of_attention(model, attention)),
         "It does not cover what any website sees: that your device asked, when, from which address, and which articles"
         " you open on the publisher's site.",
     ]
@@ -146,6 +142,44 @@ def promise(model: Served, offer: Offer) -> list[str]:
     if not offer.reports:
         lines.append("This server takes no training reports.")
     return lines
+
+
+def _of_reports(model: Served) -> list[str]:
+    """The promise of a model that is trained on releases alone."""
+    guarantee = model.guarantee()
+    sketch, label = shown_epsilon(model.epsilon_sketch), shown_epsilon(model.epsilon_label)
+    return [
+        f"What you read stays on your device. What leaves it is noised there first: {guarantee}.",
+        f"Each click is counted once in a noised sketch (ε = {sketch}), and may be told once in a noised label"
+        f" (ε = {label}); whatever the server does with them later costs nothing more.",
+        "A smaller ε is a stronger promise: whoever sees all that your device sent can tell apart two histories that"
+        " differ in one click hardly better than by guessing when ε is small.",
+        "The promise is about each click, not about all your reading: many clicks on one subject may show in the sum.",
+    ]
+
+
+def _of_attention(model: Served, attention: ClippedAttention) -> list[str]:
+    """The promise of a model whose serving is proved private and whose training is not."""
+    return [
+        "For serving, what you read stays on your device. What leaves it is how your reading spreads over"
+        f" {attention.dimension} basis vectors, noised there first: {attention.guarantee()}.",
+        "That is proved for each release; a click that is in several releases costs their sum.",
+        f"Training this model was not protected: {model.guarantee()}. Devices that took part sent gradients made from"
+        " their exact reading, and nothing bounds what these told, nor what the model that came of them tells.",
+        "A smaller ε is a stronger promise: whoever sees a release can tell apart two histories that differ in one"
+        " click hardly better than by guessing when ε is small.",
+    ]
+
+
+def _attention(model: Served) -> ClippedAttention | None:
+    """The mechanism of a model that is served by attention over a basis."""
+    found: ClippedAttention | None = getattr(model, "attention", None)
+    return found
+
+
+def _attention_terms(attention: ClippedAttention) -> dict[str, Any]:
+    """What a device needs to make a release, and the guarantee that it must carry."""
+    return {"theta": attention.theta, "step": attention.step, "guarantee": attention.guarantee().to_json()}
 
 
 def as_bytes(fields: dict[str, Any]) -> tuple[bytes, str]:

@@ -183,3 +183,6 @@ class ModelAnswer(BaseModel):
     guarantee: dict[str, Any]
     words: list[str]
     reports: bool
+    attention: dict[str, Any] | None = Field(
+        default=None, description="Of kind `basis`: clip θ, step and guarantee of a release of noised attention."
+    )

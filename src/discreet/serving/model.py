@@ -111,5 +111,7 @@ def load_served(folder: Path) -> Served:
     """The model of a run, or a DiscreetError if the run cannot be read or served."""
     from discreet.methods.click_reports.served import ServedModel
     from discreet.methods.run import Run
+    from discreet.serving.basis import BasisModel
 
-    return ServedModel.from_run(Run.load(folder))
+    run = Run.load(folder)
+    return BasisModel.from_run(run) if run.method.name == "privaterec" else ServedModel.from_run(run)
