@@ -127,9 +127,7 @@ def _gains(axes: Axes, comparison: VendorComparison) -> None:
     axes.set_yticks(range(len(shown)), [result.label for result in shown])
     axes.set_ylim(len(shown) - 0.4, -0.6)
     axes.set_xscale("symlog", linthresh=0.01)
-    axes.set_xlabel(
-        "gain in RMSE over being alone, one dot for each vendor (right of 0 is better; logarithmic beyond ±0.01)"
-    )
+    axes.set_xlabel("gain in RMSE over being alone, a dot for each vendor (logarithmic beyond ±0.01)")
     _grid(axes)
 
 

@@ -26,6 +26,8 @@ from discreet.vendors.features import GROUP_EDGES
 from discreet.vendors.registry import Refusal
 
 Floats = NDArray[np.float64]
+_LEAST_SHARE = 0.01
+"""The verdict speaks only of groups of items that are at least this share of what is tested."""
 BUCKETS = ("none", *(f"{low}–{next_ - 1}" for low, next_ in pairwise(GROUP_EDGES)), f"{GROUP_EDGES[-1]}+")
 """Groups of items by how many of the vendor's own training ratings they have."""
 
@@ -194,9 +196,16 @@ class VendorComparison:
         if self.local.rmse.shape[0] > 1:
             told += " (all partitions counted)"
         difference = self.local.tail() - best.tail()
-        tested = self.local.tested.sum(axis=(0, 1, 2)) > 0
-        place = int(np.nanargmax(np.where(tested, difference, np.nan)))
-        told += f"; most on items of which a vendor has {_of_bucket(place)} ({difference[place]:+.4f})"
+        share = self.local.tested.sum(axis=(0, 1, 2)) / self.local.tested.sum()
+        place = int(np.nanargmax(np.where(share >= _LEAST_SHARE, difference, np.nan)))
+        told += f"; most on items of which a vendor has {_of_bucket(place)}"
+        told += f" ({difference[place]:+.4f}, {share[place]:.0%} of what is tested)"
+        size = self.local.tested.sum(axis=(1, 3))
+        if size.max() > 2 * size.min():
+            small = size <= np.median(size)
+            told += (
+                f". The smaller half of them gains {gains[small].mean():+.4f}, the larger {gains[~small].mean():+.4f}"
+            )
         return f"{told}."
 
 
