@@ -18,7 +18,7 @@ def reproduce(
     ratings: RatingsPath,
     seeds: Annotated[int, typer.Option(min=1, help="How many times, with different seeds.")] = 1,
     iterations: Annotated[
-        int | None, typer.Option(min=2, help="Iterations of the sampler.  [default: as many as the paper has]")
+        int | None, typer.Option(min=2, help="Iterations of the sampler (by default as many as the paper has).")
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the table (.md, .json), the plot and measurements.")] = Path(
         "reproduced"

@@ -31,7 +31,7 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65_535, help="The port to listen on.")] = 8000,
     database: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="A SQLite file or a postgresql:// URL  [default: serving.sqlite in RUN]"),
+        typer.Option(metavar="URL", help="A SQLite file or a postgresql:// URL (by default serving.sqlite in RUN)."),
     ] = None,
     ranking: Annotated[
         RankingChoice, typer.Option(help="Who ranks: the device (ε = 0), the device from a shortlist, or the server.")
@@ -42,7 +42,7 @@ def serve(
     ] = None,
     epoch_minutes: Annotated[
         int | None,
-        typer.Option(min=1, help="How long the public epochs last; settled at the first start  [default: a week]"),
+        typer.Option(min=1, help="How long the public epochs last; settled at the first start (by default a week)."),
     ] = None,
     rate: Annotated[
         float, typer.Option(min=0, help="Requests a second that one address may send for long; 0 for any number.")

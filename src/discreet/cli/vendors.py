@@ -69,7 +69,7 @@ def compare(
         DistributionChoice, typer.Option(help="Whether users (horizontal), items (vertical) or ratings are dealt out.")
     ] = DistributionChoice.horizontal,
     reported: Annotated[
-        int | None, typer.Option(min=1, help="Measure only so many vendors, the first ones.  [default: all]")
+        int | None, typer.Option(min=1, help="Measure only so many vendors, the first ones (by default all).")
     ] = None,
     scale: Annotated[
         str | None,

@@ -1,4 +1,4 @@
-"""PrivateRec with a guarantee that holds (Wu et al., after Algorithms 1 and 3), as a one-shot method."""
+"""PrivateRec with a guarantee that holds (Liu et al., after Algorithms 1 and 3), as a one-shot method."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class StrictPrivateRec(OneShot):
     What differs from the paper, so that ε holds: the noise is exact and scaled to the true sensitivity; the basis is
     public text, not trained on raw histories; labels are randomised over the whole slate; and no gradient leaves a
     device. The server trains on what was released, which is post-processing (`OneShot`). There is no random padding:
-    it amplifies privacy only where the mechanism is not already bounded by its diameter and the mask stays secret.
+    what it saves in noise on one release, it loses in clicks that are left out of the only one there is.
 
     Attributes:
         basis: B, the number of basis vectors.

@@ -22,7 +22,7 @@ Base64 = Annotated[
     str,
     Field(max_length=20_000, description="Base64 of a release's bytes.", json_schema_extra={"format": "byte"}),
 ]
-Epoch = Annotated[int, Field(ge=0, le=1_000_000, description="Number of the epoch in the public schedule.")]
+Epoch = Annotated[int, Field(ge=0, le=1_000_000_000, description="Number of the epoch in the public schedule.")]
 Clicks = Annotated[
     int | None, Field(ge=0, le=MOST_CLICKS, description="How many clicks it is of; null where the length is hidden.")
 ]

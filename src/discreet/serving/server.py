@@ -23,6 +23,7 @@ from discreet.serving.store import Store, Waiting
 from discreet.serving.tables import open_engine
 
 _WEEK = timedelta(days=7)
+_START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def open_service(
@@ -112,8 +113,7 @@ def read_token(path: Path) -> str:
 
 def _schedule(store: Store, epoch: timedelta | None) -> Schedule:
     """The public epochs, kept in the database, since devices have paid by them."""
-    start = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    fields = json.loads(store.setting("schedule", json.dumps(Schedule(start, epoch or _WEEK).to_json())))
+    fields = json.loads(store.setting("schedule", json.dumps(Schedule(_START, epoch or _WEEK).to_json())))
     schedule = Schedule(datetime.fromisoformat(fields["start"]), timedelta(seconds=fields["length_seconds"]))
     if epoch not in (None, schedule.length):
         store.close()

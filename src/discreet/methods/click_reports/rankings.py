@@ -46,8 +46,8 @@ def three_rankings(
 
 def qualities(measured: Mapping[str, RankingMetrics]) -> dict[str, dict[str, float | None]]:
     """Each ranking's AUC with its standard error, as a served run tells it to devices (`rankings.json`)."""
-    found = {name: estimate(metrics["auc"], metrics.reader) for name, metrics in measured.items()}
-    return {name: {"auc": auc.mean, "se": auc.se} for name, auc in found.items()}
+    found = {name: estimate(metrics["auc"], metrics.reader).to_json() for name, metrics in measured.items()}
+    return {name: {"auc": auc["mean"], "se": auc["se"]} for name, auc in found.items()}
 
 
 def _showing(impressions: Impressions, articles: NDArray[np.int32]) -> Impressions:
