@@ -236,6 +236,14 @@ def test_verdict_says_from_which_epsilon_it_pays_and_for_how_many() -> None:
     assert "no rating" in words
 
 
+def test_verdict_tells_small_vendors_from_large_ones() -> None:
+    local, sharing = result("local", [[1.0, 1.0, 1.0, 1.0]]), result("sharing", [[0.8, 0.9, 0.79, 0.9]], 5.0)
+    tested = np.array([1.0, 9, 1, 9])[None, None, :, None] * local.tested
+    local, sharing = (replace(each, tested=tested, squared=each.squared * tested) for each in (local, sharing))
+    words = " ".join(compared(local, sharing).verdict())
+    assert "The smaller half of them gains +0.2050, the larger +0.1000" in words
+
+
 def test_verdict_says_when_there_is_no_reason() -> None:
     local, full = result("local", [[1.0, 0.9, 0.95]]), result("full", [[0.8, 0.7, 0.76]])
     harm = result("dpals", [[1.2, 1.1, 1.16]], 1.0)

@@ -202,10 +202,8 @@ class VendorComparison:
         told += f" ({difference[place]:+.4f}, {share[place]:.0%} of what is tested)"
         size = self.local.tested.sum(axis=(1, 3))
         if size.max() > 2 * size.min():
-            small = size <= np.median(size)
-            told += (
-                f". The smaller half of them gains {gains[small].mean():+.4f}, the larger {gains[~small].mean():+.4f}"
-            )
+            smaller, larger = np.array_split(gains.ravel()[np.argsort(size, axis=None)], 2)
+            told += f". The smaller half of them gains {smaller.mean():+.4f}, the larger {larger.mean():+.4f}"
         return f"{told}."
 
 
