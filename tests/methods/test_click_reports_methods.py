@@ -38,7 +38,7 @@ def dev(task):
 @pytest.fixture(scope="module")
 def trained(task):
     """Click reports at ε = 3, trained once."""
-    method = make_method("click_reports", {"epsilon": 3.0})
+    method = make_method("click_reports", {"epsilon": 3.0, "topics": 12})
     return method, method.train(task, 1)
 
 
@@ -143,9 +143,8 @@ def test_more_topics_than_titles_is_one_clear_line():
 @pytest.mark.parametrize("name", ONE_SHOT)
 @pytest.mark.parametrize("epsilon", [1.0, math.inf])
 def test_each_trains_ranks_and_is_saved(task, dev, tmp_path, name, epsilon):
-    settings = {"epsilon": epsilon} | ({"topics": 12} if name == "click_reports" and math.isinf(epsilon) else {})
-    settings |= {"codes": 12} if name == "user_codes" else {}
-    method = make_method(name, settings)
+    sizes = {"click_reports": {"topics": 12}, "strict_privaterec": {"basis": 12}, "user_codes": {"codes": 12}}
+    method = make_method(name, {"epsilon": epsilon, **sizes[name]})
     state = method.train(task, 3)
     scores = method.score(task, state, dev, 3)
     assert scores.shape == dev.shown.shape
@@ -158,7 +157,7 @@ def test_each_trains_ranks_and_is_saved(task, dev, tmp_path, name, epsilon):
 
 
 def test_without_noise_reports_rank_better_than_chance_and_at_least_near_content(task, dev):
-    method = make_method("click_reports", {"epsilon": math.inf, "topics": 24})
+    method = make_method("click_reports", {"epsilon": math.inf, "topics": 12})
     scores = method.score(task, method.train(task, 0), dev, 0)
     error = ranking_metrics(scores, dev)["auc"].std() / math.sqrt(len(dev))
     assert auc(scores, dev) > 0.5 + 2 * error
@@ -171,7 +170,7 @@ def test_an_empty_split_is_scored_with_nothing(trained, task, dev):
 
 
 def test_without_labels_none_is_ever_collected_and_content_ranks(task, dev, monkeypatch):
-    method = make_method("click_reports", {"epsilon": 2.0, "label_share": 0.0})
+    method = make_method("click_reports", {"epsilon": 2.0, "label_share": 0.0, "topics": 12})
     assert method.epsilon_label == 0
     assert method.epsilon_sketch == 2.0
     collected = []
@@ -191,7 +190,7 @@ def test_without_labels_none_is_ever_collected_and_content_ranks(task, dev, monk
 
 
 def test_ranking_on_the_device_sends_no_sketch_more(task, dev, monkeypatch):
-    settings = {"epsilon": 3.0}
+    settings = {"epsilon": 3.0, "topics": 12}
     by_release = make_method("click_reports", settings)
     by_device = make_method("click_reports", {**settings, "ranking": "device"})
     state = by_release.train(task, 1)
