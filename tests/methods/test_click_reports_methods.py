@@ -12,7 +12,7 @@ from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import ranking_metrics
 from discreet.methods import known
 from discreet.methods.base import Task
-from discreet.methods.baselines import Content, Recency
+from discreet.methods.baselines import Recency
 from discreet.methods.click_reports import oneshot
 from discreet.methods.click_reports.collect import collect_labels, collect_sketches
 from discreet.methods.click_reports.features import PublicSide
@@ -156,12 +156,11 @@ def test_each_trains_ranks_and_is_saved(task, dev, tmp_path, name, epsilon):
     assert again.method.score(task, again.state, dev, 3).tolist() == scores.tolist()
 
 
-def test_without_noise_reports_rank_better_than_chance_and_at_least_near_content(task, dev):
+def test_without_noise_reports_rank_better_than_chance(task, dev):
     method = make_method("click_reports", {"epsilon": math.inf, "topics": 12})
     scores = method.score(task, method.train(task, 0), dev, 0)
     error = ranking_metrics(scores, dev)["auc"].std() / math.sqrt(len(dev))
     assert auc(scores, dev) > 0.5 + 2 * error
-    assert auc(scores, dev) > auc(Content().score(task, {}, dev, 0), dev) - 2 * error
 
 
 def test_an_empty_split_is_scored_with_nothing(trained, task, dev):
@@ -286,10 +285,10 @@ def world(tmp_path_factory):
     return folder
 
 
-def test_compare_by_the_command_line(world, capsys):
+def test_compare_by_the_command_line(world, tmp_path, capsys):
     capsys.readouterr()
     names = ",".join(("content", *ONE_SHOT))
-    settings = ["--set", "click_reports.topics=8", "--set", "user_codes.codes=8"]
+    settings = ["--set", "click_reports.topics=8", "--set", "user_codes.codes=8", "--out", str(tmp_path / "report")]
     arguments = [
         "compare",
         str(world),
