@@ -263,3 +263,16 @@ def test_report_has_verdict_guarantees_and_refusals(ratings: Ratings) -> None:
     assert "user-level privacy cannot be had in a vertical distribution" in page
     assert str(escape(found.verdict()[0])) in page
     assert "http" not in page.replace("http://www.w3.org", "")
+
+
+def test_few_vendors_must_agree_more_before_a_gain_is_called_clear() -> None:
+    def clearly(gains: list[float]) -> int:
+        found = compared(
+            result("local", [[1.0] * len(gains)]), result("sharing", [[1.0 - gain for gain in gains]], 5.0)
+        )
+        return found.clearly(found.results[1])
+
+    assert clearly([0.01, 0.03, 0.02]) == 0, "3.5 standard errors, but of three vendors"
+    assert clearly([0.01, 0.03, 0.02] * 4) == 1
+    assert clearly([-0.01, -0.03, -0.02] * 4) == -1
+    assert clearly([0.02]) == 0

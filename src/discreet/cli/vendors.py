@@ -127,7 +127,7 @@ def compare(
         print_json(comparison.to_json())
         return
     console.print(rich_table(comparison))
-    say(f"{legend(comparison)} ▲▼: beyond two standard errors.")
+    say(f"{legend(comparison)} ▲▼: beyond chance (95 %).")
     for sentence in comparison.verdict():
         say(sentence)
     say(f"Report: {out / 'report.html'}")

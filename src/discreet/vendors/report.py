@@ -99,7 +99,7 @@ def _row(comparison: VendorComparison, result: VendorResult) -> list[str]:
     closed = comparison.gap_closed(result)
     alone = result is comparison.local
     gain = comparison.gain(result)
-    mark = " ▲" if gain.z > 2 else " ▼" if gain.z < -2 else ""
+    mark = {1: " ▲", 0: "", -1: " ▼"}[comparison.clearly(result)]
     guarantee = result.guarantee
     return [
         result.method,

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import t as student
 
 from discreet.evaluation.uncertainty import Difference, Estimate
 from discreet.privacy.guarantee import Guarantee, shown_epsilon
@@ -108,6 +109,12 @@ class VendorComparison:
         found = mean_over_vendors(result.gains(self.local))
         return Difference(found.mean, found.se)
 
+    def clearly(self, result: VendorResult) -> int:
+        """1 or −1 where the mean gain is above or below 0 beyond chance: 95 %, Student's t over the vendors."""
+        gain = self.gain(result)
+        beyond = abs(gain.z) > student.ppf(0.975, self.measured - 1) if self.measured > 1 else False
+        return (1 if gain.mean > 0 else -1) if beyond else 0
+
     def gap_closed(self, result: VendorResult) -> float | None:
         """(local − method)/(local − full) of mean RMSEs; None without `full`, or where `full` is no better."""
         if self.full is None:
@@ -144,17 +151,17 @@ class VendorComparison:
         sentences = [self._room()]
         if not private:
             return [*sentences, "No private method was measured, so nothing is said about how to reach it."]
-        paying = [result for result in private if self.gain(result).z > 2]
+        paying = [result for result in private if self.clearly(result) > 0]
         if paying:
             sentences.append("There is a reason to collaborate: " + "; ".join(self._paying(paying)) + ".")
             sentences.append(self._for_whom(max(paying, key=lambda result: self.gain(result).mean)))
         else:
             sentences.append(
                 "There is no reason to collaborate with the methods and budgets measured here: no private one is better"
-                " than each vendor alone by more than two standard errors."
+                " than each vendor alone beyond chance (95 %)."
             )
-        losing = dict.fromkeys(r.method for r in private if self.gain(r).z < -2)
-        always = [name for name in losing if all(self.gain(r).z < -2 for r in private if r.method == name)]
+        losing = dict.fromkeys(r.method for r in private if self.clearly(r) < 0)
+        always = [name for name in losing if all(self.clearly(r) < 0 for r in private if r.method == name)]
         if always:
             sentences.append(f"Worse than alone at every ε that was tried: {', '.join(always)}.")
         if any(math.isnan(self.gain(result).se) for result in private):
@@ -168,7 +175,7 @@ class VendorComparison:
         gap = self.gain(self.full)
         room = f"Alone, a vendor's RMSE is {alone}; with all ratings in one place it would be"
         room += f" {mean_over_vendors(self.full.rmse)}"
-        if gap.z <= 2:
+        if self.clearly(self.full) <= 0:
             return f"{room}: hardly less, so there is little to share for."
         return f"{room}, {gap.mean:.4f} less. That is what there is to gain."
 
