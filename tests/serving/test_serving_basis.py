@@ -147,6 +147,13 @@ def test_only_the_release_that_was_asked_for_is_taken(client, about):
     refused(client.post("/v1/recommend", json={"space": about["space"], "sketches": [told]}), "send null")
 
 
+def test_a_budget_written_without_a_decimal_point_is_the_same_budget(run):
+    whole, broken = (BasisModel.from_run(changed(run, epsilon_serving=value)) for value in (2, 2.0))
+    release = broken.attention.release([0.2] * 5, SecureNoise())
+    np.testing.assert_array_equal(whole.sketch_terms.integers(text(release)), release.payload.integers)
+    assert repr(whole.epsilon_sketch) == "2.0"
+
+
 def test_integers_that_noise_cannot_have_made_are_refused(client, about, model):
     mechanism = dataclasses.replace(model.attention)
     far = math.ceil(65 * float(mechanism.scale)) + math.ceil(1 / mechanism.step)

@@ -103,7 +103,8 @@ class BasisModel:
     def attention(self) -> ClippedAttention:
         """The mechanism that devices release with."""
         assert self.method.epsilon_serving is not None
-        return ClippedAttention(epsilon=self.method.epsilon_serving, theta=self.method.theta, dimension=len(self.space))
+        epsilon, theta = float(self.method.epsilon_serving), float(self.method.theta)
+        return ClippedAttention(epsilon=epsilon, theta=theta, dimension=len(self.space))
 
     @property
     def sketch_terms(self) -> SketchTerms:
