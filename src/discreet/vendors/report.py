@@ -108,7 +108,7 @@ def _row(comparison: VendorComparison, result: VendorResult) -> list[str]:
         str(mean_over_vendors(result.rmse)),
         "–" if alone else f"{gain}{mark}",
         "–" if alone or closed is None else f"{closed:.1%}",
-        "–" if alone else f"{comparison.gaining(result):g} of {comparison.measured}",
+        "–" if alone else f"{comparison.gaining(result):.3g} of {comparison.measured}",
     ]
 
 
