@@ -66,7 +66,7 @@ def kept(folder):
 
 async def flood(base, reports, acknowledged, stop):
     """Send reports over and over until told to stop; note each that was acknowledged."""
-    async with httpx.AsyncClient(base_url=base) as client:
+    async with httpx.AsyncClient(base_url=base, timeout=10) as client:
 
         async def send(one):
             while not stop.is_set():
@@ -92,9 +92,11 @@ def test_a_killed_server_has_lost_no_acknowledged_report_and_doubled_none(tmp_pa
         with process(tmp_path, port, log) as server:
             space = httpx.get(f"{base}/v1/model").json()["space"]
             reports = [report(space) for _ in range(600)]
-            sender = threading.Thread(target=lambda: asyncio.run(flood(base, reports, acknowledged, stop)))
+            sending = lambda: asyncio.run(flood(base, reports, acknowledged, stop))  # noqa: E731
+            sender = threading.Thread(target=sending, daemon=True)
             sender.start()
-            while len(acknowledged) < 100 and sender.is_alive():
+            deadline = time.monotonic() + 100
+            while len(acknowledged) < 100 and sender.is_alive() and time.monotonic() < deadline:
                 time.sleep(0.005)
             server.send_signal(signal.SIGKILL)
             server.wait()
@@ -106,7 +108,7 @@ def test_a_killed_server_has_lost_no_acknowledged_report_and_doubled_none(tmp_pa
         with process(tmp_path, port, log):
             sender.join(timeout=60)  # those that were not acknowledged are sent again
             stop.set()
-            sender.join()
+            sender.join(timeout=20)
     final = kept(tmp_path)
     assert len(final) == len(set(final))
     assert set(final) == acknowledged == {one["id"] for one in reports}
