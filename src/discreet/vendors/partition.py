@@ -74,7 +74,7 @@ def check_level(distribution: Distribution, level: Level) -> None:
     """
     if level is Level.USER and distribution is not Distribution.HORIZONTAL:
         raise DiscreetError(
-            f"user-level privacy cannot be had in a {distribution} distribution: vendors share users there, matching"
+            f"user-level privacy cannot be had in the {distribution} distribution: vendors share users there, matching"
             " their names tells who is a customer where; use a horizontal distribution or protect ratings"
         )
 
