@@ -260,7 +260,7 @@ def test_report_has_verdict_guarantees_and_refusals(ratings: Ratings) -> None:
     page = html_report(replace(found, ratings="<ratings>", refused=refused), {"rmse": "<svg></svg>"}, "discreet …")
     assert "&lt;ratings&gt;" in page
     assert "adding or removing any one user changes" in page
-    assert "user-level privacy cannot be had in a vertical distribution" in page
+    assert "user-level privacy cannot be had in the vertical distribution" in page
     assert str(escape(found.verdict()[0])) in page
     assert "http" not in page.replace("http://www.w3.org", "")
 

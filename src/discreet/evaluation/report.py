@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from discreet.evaluation.drawing import color_scheme_css
 from discreet.evaluation.plots import auc_plot_svg, epsilon_plot_svg
@@ -25,18 +26,12 @@ def write_report(comparison: Comparison, path: Path, command: str | None = None)
 
 def html_report(comparison: Comparison, command: str | None = None) -> str:
     """The report's text."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    pages = Environment(
-        loader=PackageLoader("discreet.evaluation", "pages"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     by_epsilon = epsilon_plot_svg(comparison)
-    return pages.get_template("report.html").render(
+    return render_page(
+        "discreet.evaluation",
+        "report.html",
         comparison=comparison,
         reference=comparison.reference,
         headings=headings(comparison),
@@ -44,11 +39,22 @@ def html_report(comparison: Comparison, command: str | None = None) -> str:
         labels=[result.label for result in comparison.results],
         legend=legend(comparison),
         summary=_summary(comparison),
-        plot_colors=Markup(color_scheme_css()),
         auc_plot=Markup(auc_plot_svg(comparison)),
         epsilon_plot=None if by_epsilon is None else Markup(by_epsilon),
         command=command,
     )
+
+
+def render_page(package: str, template: str, **values: Any) -> str:
+    """A template from a package's folder `pages`, in the frame that all reports have (`page.html`)."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    folders = [PackageLoader(name, "pages") for name in dict.fromkeys((package, "discreet.evaluation"))]
+    pages = Environment(
+        loader=ChoiceLoader(folders), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return pages.get_template(template).render(plot_colors=Markup(color_scheme_css()), **values)
 
 
 def _summary(comparison: Comparison) -> str:

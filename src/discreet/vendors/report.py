@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from discreet.evaluation.drawing import color_scheme_css
+from discreet.evaluation.report import render_page
 from discreet.evaluation.table import in_words
 from discreet.files import replacing_file
 from discreet.privacy.guarantee import shown_epsilon
@@ -54,17 +54,11 @@ def legend(comparison: VendorComparison) -> str:
 
 def html_report(comparison: VendorComparison, plots: dict[str, str], command: str | None = None) -> str:
     """The report's text."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    pages = Environment(
-        loader=PackageLoader("discreet.vendors", "pages"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return pages.get_template("vendors.html").render(
+    return render_page(
+        "discreet.vendors",
+        "vendors.html",
         comparison=comparison,
         verdict=comparison.verdict(),
         headings=HEADINGS,
@@ -75,7 +69,6 @@ def html_report(comparison: VendorComparison, plots: dict[str, str], command: st
         promises=[(result.label, _promise(result)) for result in comparison.results],
         refused=[(f"{each.method}, ε {shown_epsilon(each.epsilon)}", each.reason) for each in comparison.refused],
         plots=[(name, Markup(svg), CAPTIONS[name]) for name, svg in plots.items()],
-        plot_colors=Markup(color_scheme_css()),
         command=command,
     )
 
