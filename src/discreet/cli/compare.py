@@ -87,14 +87,15 @@ def compare(
 
 
 def save_comparison(comparison: Comparison, folder: Path) -> None:
-    """Write the comparison for people (report.html, comparison.md), for scripts (comparison.json), and its plot."""
-    from discreet.evaluation.plots import write_auc_plot
+    """Write the comparison for people (report.html, comparison.md), for scripts (comparison.json), and its plots."""
+    from discreet.evaluation.plots import write_auc_plot, write_epsilon_plot
     from discreet.evaluation.report import write_report
     from discreet.evaluation.table import markdown_table
 
     command = shlex.join(["discreet", *sys.argv[1:]])
     write_report(comparison, folder / "report.html", command)
     write_auc_plot(comparison, folder / "auc.svg")
+    write_epsilon_plot(comparison, folder / "epsilon.svg")
     texts = {
         "comparison.md": markdown_table(comparison),
         "comparison.json": json.dumps(comparison.to_json(), indent=2, ensure_ascii=False),

@@ -49,6 +49,13 @@ def write_auc_plot(comparison: Comparison, path: Path) -> None:
             figure.savefig(draft, format="png", dpi=160, facecolor="white", metadata={"Software": None})
 
 
+def write_epsilon_plot(comparison: Comparison, path: Path) -> None:
+    """Write the plot of AUC against ε to an `.svg` file, if there is one to draw."""
+    if (plot := epsilon_plot_svg(comparison)) is not None:
+        with replacing_file(path) as draft:
+            draft.write_text(standalone(plot), encoding="utf-8")
+
+
 def _draw_auc(figure: Figure, comparison: Comparison) -> None:
     axes = figure.add_subplot()
     results = comparison.results
