@@ -14,6 +14,7 @@ from discreet.errors import DiscreetError
 from discreet.privacy.audit.noninterference import leaks
 from discreet.privacy.audit.registry import registered
 from discreet.privacy.noise import SimulatedNoise
+from discreet.vendors.baselines import Local
 from discreet.vendors.gibbs import GibbsMF
 from discreet.vendors.partition import Distribution, folds, partition
 from discreet.vendors.sharing import Sharing, audits
@@ -90,13 +91,20 @@ def test_a_seed_decides_everything(vendors: list[Ratings]) -> None:
 
 def test_prior_knows_better_the_less_noise_there_is(vendors: list[Ratings]) -> None:
     deviations = []
-    for epsilon in (0.5, 5.0, 20.0):
+    for epsilon in (3.0, 8.0, 20.0):
         method = Sharing(epsilon)
         shared, budget = method.share(vendors, 3), method.budget(4)
         prior = item_prior(shared.answers, vendors[0], shared.kept[0], budget, rank=2)
         assert prior.pseudo is not None
         deviations.append(float(np.median(prior.pseudo.deviation)))
     assert deviations[0] > deviations[1] > deviations[2]
+
+
+def test_a_release_that_tells_nothing_leaves_a_vendor_as_it_is_alone(vendors: list[Ratings]) -> None:
+    method, alone = Sharing(0.05, model=SMALL), Local(SMALL)
+    user, item = vendors[1].user[:50], vendors[1].item[:50]
+    shared = method.predictor(method.share(vendors, 3), 1, vendors[1], 9).predict(user, item)
+    assert (shared == alone.predictor(None, 1, vendors[1], 9).predict(user, item)).all()
 
 
 def test_others_help_a_small_vendor() -> None:

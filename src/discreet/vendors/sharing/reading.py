@@ -2,7 +2,7 @@
 
 It takes off its own contributions and noise, exactly, and knows how much noise is left. Biases become observations of
 known noise; leanings to the directions become features, shrunk as their noise asks for, whose link to the vendor's own
-factors its sampler learns.
+factors its sampler learns. Where the answers tell next to nothing, the vendor goes on as if alone.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.ratings import Ratings
-from discreet.vendors.features import public_features, standardised
+from discreet.vendors.features import local_prior, public_features, standardised
 from discreet.vendors.gibbs import ItemPrior, PseudoObservations
 from discreet.vendors.sharing.budget import Budget
 from discreet.vendors.sharing.contributions import COUNT_WEIGHT, UNIT, Floats, Integers, opening, star
-from discreet.vendors.sharing.estimates import RATING_VARIANCE, RATING_WEIGHT, Openings, item_estimates
+from discreet.vendors.sharing.estimates import BIAS_VARIANCE, RATING_VARIANCE, RATING_WEIGHT, Openings, item_estimates
 from discreet.vendors.sharing.rounds import Answered, Opening, Projections, others
 
 _LEAST_LEANING = 1e-6
+_LEAST_TOLD = 0.2
+"""How much of the variance of biases a release must explain, on average over items, to be heeded. Below, estimates of
+popularity from it are worse than the vendor's own counts (seen on MovieLens 100K at ε = 0.5, where it did harm)."""
 
 
 def item_prior(
@@ -38,6 +41,8 @@ def item_prior(
     if known is None:
         raise ValueError("there is no opening among the answers")
     estimates = item_estimates(known)
+    if np.mean(1 / (1 + estimates.deviation**2 / BIAS_VARIANCE)) < _LEAST_TOLD:
+        return local_prior(own)
     own_weight = opening(own, np.ones(items))[items:] / UNIT / COUNT_WEIGHT
     popularity = np.log1p((estimates.weight + own_weight) / RATING_WEIGHT)
     columns = [public_features(own.items), standardised(popularity[:, None])]
