@@ -59,9 +59,8 @@ def demo(
     console.print(rich_table(comparison))
     say("What they cost: fedrec and privaterec train on gradients that readers send. No ε bounds what these tell;")
     say("PrivateRec's paper claims ε = 10 (docs/explanation/papers.md). content can rank on the device, at ε = 0.")
-    say(
-        f"click_reports releases noised counts and labels once, with a proof: ε = {_EPSILON:g} for the life of a click."
-    )
+    promise = next(result.guarantee for result in comparison.results if result.method == "click_reports")
+    say(f"click_reports releases noised counts and labels once: {promise}.")
     say(f"3. Report: {out / 'report' / 'report.html'}")
     if no_serve:
         return

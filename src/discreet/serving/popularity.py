@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.device.reports import label_mechanism
+from discreet.methods.click_reports.popularity import inclusion, show_variance, shrunk_rate, spread_between
 from discreet.privacy.release import Release
 from discreet.serving.store import Store
 
@@ -19,16 +20,13 @@ _READ = 5000
 @lru_cache(maxsize=1024)
 def _chances(choices: int, epsilon: float) -> tuple[float, float]:
     """The probabilities that the clicked article, and any other, is in a label."""
-    mechanism = label_mechanism(choices, epsilon)
-    hit = float(mechanism.inclusion)
-    return hit, (mechanism.subset_size - hit) / (choices - 1)
+    return inclusion(label_mechanism(choices, epsilon))
 
 
 class Popularity:
     """Running sums over the label reports of one model.
 
-    With hit and stray probabilities p and q, (1[in the label] − q)/(p − q) has the mean 1 for the clicked article and
-    0 for the others. Means of these are shrunk towards the mean rate as far as their known noise asks for.
+    The estimates are those of `methods.click_reports.popularity`, added up as reports come in.
     """
 
     def __init__(self, version: str, epsilon: float) -> None:
@@ -50,12 +48,8 @@ class Popularity:
             return result
         weight, value = np.array(list(self._sums.values())).T
         rate = float(value.sum() / weight.sum())
-        mean = value / weight
-        excess = float(weight @ (mean - rate) ** 2) - len(weight)
-        room = float(weight.sum() - (weight**2).sum() / weight.sum())
-        if rate <= 0 or excess <= 0 or room <= 0:
-            return result
-        shrunk = dict(zip(self._sums, (value - rate * weight) / (weight + room / excess) / rate, strict=True))
+        found = shrunk_rate(weight, value, rate, spread_between(weight, value, rate))
+        shrunk = dict(zip(self._sums, found, strict=True))
         for place, article in enumerate(ids):
             result[place] = shrunk.get(article, 0.0)
         return result
@@ -63,7 +57,7 @@ class Popularity:
     def _add(self, articles: list[str], positions: NDArray[np.int64]) -> None:
         size = len(articles)
         hit, stray = _chances(size, self._epsilon)
-        weight = 1 / ((1 / size) * (1 - 1 / size) + stray * (1 - stray) / (hit - stray) ** 2)
+        weight = 1 / show_variance(hit, stray, float(size))
         inside = set(positions.tolist())
         for place, article in enumerate(articles):
             sums = self._sums[article]

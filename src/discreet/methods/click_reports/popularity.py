@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from discreet.methods.click_reports.collect import Labels
 from discreet.privacy.mechanisms.randomized_response import RandomizedResponse
 
 Floats = NDArray[np.float64]
+Numbers = TypeVar("Numbers", float, Floats)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,18 +53,20 @@ class Evidence:
         weight = 1 / variance[order]
         rate = float(weight @ estimate[order] / weight.sum()) if len(key) else 0.0
         sums = [np.concatenate(([0.0], np.cumsum(column))) for column in (weight, weight * estimate[order])]
-        spread = _between_articles(article[order], estimate[order], weight, rate)
+        number = np.unique(article[order], return_inverse=True)[1]
+        totals = np.zeros((2, int(number.max(initial=-1)) + 1))
+        np.add.at(totals[0], number, weight)
+        np.add.at(totals[1], number, weight * estimate[order])
+        spread = spread_between(totals[0], totals[1], rate)
         return cls(key[order], sums[0], sums[1], start, span, rate, spread)
 
     def before(self, article: NDArray[np.int32], moment: NDArray[np.int64]) -> Floats:
         """Each article's click rate as known strictly before its moment, shrunk, in units of the mean rate, minus 1."""
-        if self.rate <= 0 or self.spread <= 0:
-            return np.zeros(len(article))
         base = article.astype(np.int64) * self.span
         first = np.searchsorted(self.key, base)
         last = np.searchsorted(self.key, base + np.clip(moment - self.start, 0, self.span - 1))
         weight, value = self.weight[last] - self.weight[first], self.value[last] - self.value[first]
-        return (value - self.rate * weight) / (weight + 1 / self.spread) / self.rate
+        return shrunk_rate(weight, value, self.rate, self.spread)
 
 
 def _estimates(
@@ -77,8 +81,7 @@ def _estimates(
     if not math.isinf(epsilon):
         for count in np.unique(size).tolist():
             hit[size == count], stray[size == count] = inclusion(mechanism_for(count))
-    told = (hit + (size - 1) * stray) / size
-    variance = told * (1 - told) / (hit - stray) ** 2
+    variance = show_variance(hit, stray, size.astype(np.float64))
     time = np.repeat(impressions.time, sizes)[shown]
     return impressions.shown[shown], time, (inside - stray) / (hit - stray), variance
 
@@ -92,12 +95,28 @@ def inclusion(mechanism: LabelMechanism) -> tuple[float, float]:
     return hit, (size - hit) / (mechanism.choices - 1)
 
 
-def _between_articles(article: NDArray[np.int32], estimate: Floats, weight: Floats, rate: float) -> float:
-    """The variance of true rates between articles: what is left when the estimates' own variance is taken away."""
-    number = np.unique(article, return_inverse=True)[1]
-    total = np.bincount(number, weight)
-    if len(total) < 2:
+def show_variance(hit: Numbers, stray: Numbers, size: Numbers) -> Numbers:
+    """The variance, over a slate of this size, of the unbiased estimate of a click: r(1 − r)/(p − q)², r = ω/C."""
+    told = (hit + (size - 1) * stray) / size
+    return told * (1 - told) / (hit - stray) ** 2
+
+
+def spread_between(weight: Floats, value: Floats, rate: float) -> float:
+    """The variance of true rates between articles: what is left when the estimates' own variance is taken away.
+
+    Args:
+        weight: Of each article, the sum of its estimates' precisions.
+        value: Of each article, the sum of its estimates, each times its precision.
+        rate: The mean rate of all.
+    """
+    if len(weight) < 2:
         return 0.0
-    mean = np.bincount(number, weight * estimate) / total
-    excess = total @ ((mean - rate) ** 2) - len(total)
-    return max(0.0, float(excess / (total.sum() - (total**2).sum() / total.sum())))
+    excess = weight @ ((value / weight - rate) ** 2) - len(weight)
+    return max(0.0, float(excess / (weight.sum() - (weight**2).sum() / weight.sum())))
+
+
+def shrunk_rate(weight: Floats, value: Floats, rate: float, spread: float) -> Floats:
+    """Each article's expected click rate in units of the mean rate, minus 1; 0 where rates are not seen to differ."""
+    if rate <= 0 or spread <= 0:
+        return np.zeros(len(weight))
+    return (value - rate * weight) / (weight + 1 / spread) / rate

@@ -43,3 +43,8 @@ export class Catalogue {
     for (const article of page.articles) this.articles.set(article.id, article);
   }
 }
+
+/** An article as a page gets it, with whether it was read here. */
+export function shown({ id, title, abstract, category, published, topic, base }, read) {
+  return { id, title, abstract, category, published, topic, base, read };
+}

@@ -53,7 +53,7 @@
  * await device.forget()             the history goes, and everything kept from it; the debits stay
  */
 
-import { Catalogue } from "./catalogue.js";
+import { Catalogue, shown } from "./catalogue.js";
 import { Connection } from "./connection.js";
 import { Ledger } from "./ledger.js";
 import { personalScores, toBase64 } from "./ranking.js";
@@ -395,8 +395,4 @@ class Device {
       return null;
     }
   }
-}
-
-function shown({ id, title, abstract, category, published, topic, base }, read) {
-  return { id, title, abstract, category, published, topic, base, read };
 }
