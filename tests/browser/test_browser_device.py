@@ -59,7 +59,8 @@ def server() -> PublisherServer:
 
 @pytest.fixture
 def page(browser: Any, server: PublisherServer, tmp_path: Path) -> Iterator[Any]:
-    (tmp_path / "blank.html").write_text("<!doctype html><title>device</title><link rel=icon href=data:,>", encoding="utf-8")
+    blank = "<!doctype html><title>device</title><link rel=icon href=data:,>"  # no request of the browser's own
+    (tmp_path / "blank.html").write_text(blank, encoding="utf-8")
     folders = (("/web/", WEB), ("/support/", SUPPORT), ("/vectors/", VECTORS.parent), ("/test/", tmp_path))
     with serving(server, *folders) as url:
         context = browser.new_context()
