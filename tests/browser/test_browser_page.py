@@ -218,8 +218,17 @@ def test_the_ledger_outlives_the_browser_and_forgetting(playwright: Any, url: st
         assert all(json.loads(text)["sketches"] == [] for *_, text in third.sent())
 
 
-def test_everything_works_by_keyboard(visit: Visit) -> None:
-    page = visit.open().page
+@pytest.fixture
+def unhurried(browser: Any, tmp_path: Path) -> Iterator[Visit]:
+    """A visit in which no epoch ends, so that the list changes only when the reader does something."""
+    with server_with_epochs(tmp_path, 86_400) as address:
+        context = browser.new_context(viewport=DESKTOP)
+        yield Visit(context, address)
+        context.close()
+
+
+def test_everything_works_by_keyboard(unhurried: Visit) -> None:
+    page = unhurried.open().page
     press = page.keyboard.press
     press("Tab")
     expect(page.locator(".skip")).to_be_focused()
