@@ -1,0 +1,8 @@
+"""Sums over nodes: each hosts the data of many readers, or of a vendor, and gives one integer vector to a secure sum.
+
+Torch-free, and without an engine: what travels is bytes, and whoever implements `Nodes` may carry them.
+"""
+
+from discreet.federated.nodes.transport import Answer, Assignment, Contribute, LocalNodes, Nodes, NodeSum, OpenJob
+
+__all__ = ["Answer", "Assignment", "Contribute", "LocalNodes", "NodeSum", "Nodes", "OpenJob"]
