@@ -1,7 +1,8 @@
 """A training as it stands after a round, in one file that is always whole.
 
-`Checkpoint` is the state that rounds pass on: parameters, the optimiser's memory, the number of rounds done, and their
-losses. All chance is drawn by (seed, round, purpose), so the seed and the round's number are the state of randomness.
+`Checkpoint` is the state that rounds pass on: parameters, the optimiser's memory, the number of rounds done, and of
+each its loss and the nodes that were in it. All chance is drawn by (seed, round, purpose), so the seed and the round's
+number are the state of randomness.
 """
 
 from __future__ import annotations
@@ -23,12 +24,16 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A training after `round` rounds (0 is before the first). `losses` has each round's mean loss of a sample."""
+    """A training after `round` rounds (0 is before the first).
+
+    `losses` has each round's mean loss of a sample, `nodes` the nodes whose readers were in it.
+    """
 
     parameters: Parameters
     optimiser: OptimiserState = field(default_factory=dict)
     round: int = 0
     losses: tuple[float, ...] = ()
+    nodes: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,7 @@ class CheckpointFile:
             "format": FORMAT,
             "round": checkpoint.round,
             "losses": list(checkpoint.losses),
+            "nodes": [list(nodes) for nodes in checkpoint.nodes],
             "settings": self.settings,
             "names": list(tensors),
         }
@@ -76,6 +82,7 @@ class CheckpointFile:
                 optimiser=_part(tensors, "optimiser/"),
                 round=about["round"],
                 losses=tuple(about["losses"]),
+                nodes=tuple(tuple(nodes) for nodes in about["nodes"]),
             )
         except (SafetensorError, OSError, json.JSONDecodeError, KeyError, TypeError) as error:
             raise InputError(self.path, f"is damaged ({error}); remove it to start again") from error

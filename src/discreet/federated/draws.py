@@ -47,9 +47,9 @@ def uniforms(seed: int, round_: int, purpose: str, *counters: NDArray[np.integer
     return ((bits >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
-def round_generator(seed: int, round_: int, purpose: str) -> np.random.Generator:
-    """A generator of its own for one purpose in one round, for what concerns no single client."""
-    return np.random.default_rng([seed, round_, purpose_key(purpose)])
+def round_generator(seed: int, round_: int, purpose: str, node: int = 0) -> np.random.Generator:
+    """A generator of its own for one purpose in one round at one node, for what concerns no single client."""
+    return np.random.default_rng([seed, round_, purpose_key(purpose), node])
 
 
 def laplace(uniform: Uniforms, scale: float) -> Uniforms:

@@ -19,9 +19,9 @@ def round_size(clients: int, fraction: float) -> int:
     return max(1, math.floor(fraction * clients))
 
 
-def choose_clients(clients: int, count: int, seed: int, round_: int) -> Positions:
-    """`count` different clients out of `clients`, each set of them equally likely, ascending."""
-    generator = round_generator(seed, round_, "clients")
+def choose_clients(clients: int, count: int, seed: int, round_: int, node: int = 0) -> Positions:
+    """`count` different clients out of a node's `clients`, each set of them equally likely, ascending."""
+    generator = round_generator(seed, round_, "clients", node)
     return np.sort(generator.choice(clients, min(count, clients), replace=False, shuffle=False)).astype(np.int64)
 
 

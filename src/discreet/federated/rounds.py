@@ -7,7 +7,7 @@ A method gives a `Round`: a pure function from the state before a round to the s
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 
@@ -22,12 +22,12 @@ from discreet.progress import notice, track
 class RoundResult:
     """What the clients of a round have brought: the aggregate for the optimiser (None if nobody answered).
 
-    `loss` is the mean over samples; `counts` are for whoever watches (clients, refused updates …).
+    `loss` is the mean over samples (not a number where it is not told); `nodes` are those whose readers are in it.
     """
 
     direction: Parameters | None
     loss: float
-    counts: dict[str, int] = field(default_factory=dict)
+    nodes: tuple[int, ...] = (0,)
 
 
 Round = Callable[[Parameters, int], RoundResult]
@@ -84,4 +84,4 @@ def _advance(state: Checkpoint, result: RoundResult, optimiser: Optimiser) -> Ch
                 f"training diverged in round {number} (gradients are not finite); lower the learning rate"
             )
         parameters, memory = optimiser.step(parameters, result.direction, memory)
-    return Checkpoint(parameters, memory, number, (*state.losses, result.loss))
+    return Checkpoint(parameters, memory, number, (*state.losses, result.loss), (*state.nodes, result.nodes))

@@ -10,12 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from discreet.federated.optimisers import FedAdam, Optimiser
 from discreet.federated.reduction import Clip, clip_norms
-from discreet.federated.samples import Samples
 from discreet.methods.noised_gradients import NoisedGradients
 from discreet.privacy.guarantee import Unit
 
@@ -41,10 +37,6 @@ class DPFedRec(NoisedGradients):
     def clipping(self) -> Clip:
         """The whole gradient to norm θ."""
         return clip_norms(self.clip)
-
-    def weights(self, samples: Samples) -> NDArray[np.float64]:
-        """Readers count equally."""
-        return np.ones(len(samples.clients))
 
     def diameter(self, coordinates: int) -> float:
         """2θ in L2, so 2θ√d in L1."""

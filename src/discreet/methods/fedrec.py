@@ -9,15 +9,9 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from discreet.federated.objective import Parameters
 from discreet.federated.optimisers import FedAdam, Optimiser
-from discreet.federated.participation import choose_clients, round_size
-from discreet.federated.rounds import Round, RoundResult
-from discreet.federated.simulator import summed_gradient
 from discreet.methods.base import State
-from discreet.methods.neural import NeuralMethod, Setup, averaged, mean_loss
+from discreet.methods.federated import FederatedMethod
 from discreet.methods.ranking import OnDevice, Serving
 from discreet.methods.serving import NoisedVector, checked_calibration
 from discreet.privacy.guarantee import Guarantee, Scope
@@ -25,7 +19,7 @@ from discreet.privacy.mechanisms.base import Calibration
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedRec(NeuralMethod):
+class FedRec(FederatedMethod):
     """Gradients of a share of the readers are averaged in each round; histories stay, but gradients tell of them.
 
     Training has no noise. `calibration` is that of the noised vector, where one is served.
@@ -47,18 +41,6 @@ class FedRec(NeuralMethod):
     def optimiser(self) -> Optimiser:
         """FedAdam."""
         return FedAdam(self.rate)
-
-    def round(self, setup: Setup) -> Round:
-        """Choose readers, average their gradients with equal weights."""
-        count = round_size(len(setup.clients), self.fraction)
-
-        def work(parameters: Parameters, number: int) -> RoundResult:
-            chosen = choose_clients(len(setup.clients), count, setup.seed, number)
-            samples = setup.clients.draw(chosen, setup.seed, number, self.negatives)
-            summed = summed_gradient(setup.network, setup.table, parameters, samples, np.ones(count))
-            return RoundResult(averaged(summed.gradient, count), mean_loss(summed.losses, len(samples)))
-
-        return work
 
     def guarantee(self, state: State) -> Guarantee:
         """None that is finite: a gradient tells its samples."""

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.data.news import Impressions
 from discreet.errors import DiscreetError
+from discreet.federated.chance import Chance, SimulatedChance
 from discreet.federated.checkpoint import CheckpointFile
 from discreet.federated.clients import Clients
 from discreet.federated.network import Network
@@ -40,7 +41,7 @@ NAMES = ("words", "categories", "subcategories")
 
 @dataclass(frozen=True)
 class Setup:
-    """A model with its articles, and who trains it."""
+    """A model with its articles, and the readers of one node who train it. `chance` is that of user-level privacy."""
 
     network: Network
     table: ArticleTable
@@ -48,6 +49,23 @@ class Setup:
     word_vectors: NDArray[np.float32] | None
     clients: Clients
     seed: int
+    node: int
+    chance: Chance
+
+
+@dataclass(frozen=True)
+class Part:
+    """The readers whose number leaves the rest `number` when divided by `of`: those of node `number` among `of`."""
+
+    number: int
+    of: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.number < self.of:
+            raise ValueError(f"of {self.of} parts there is none with the number {self.number}")
+
+
+ALL_READERS = Part(0, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,20 +138,28 @@ class NeuralMethod(ABC):
     def train(self, task: Task, seed: int, checkpoint: Path | None = None) -> State:
         """Train for all rounds, from the last checkpoint if there is one."""
         setup = self.setup(task, seed)
-        start = {**setup.network.parameters(), **self.own_parameters(setup.network.model.size, seed)}
-        file = CheckpointFile(checkpoint, self._identity(task, seed)) if checkpoint else None
+        return self.train_with(self.round(setup), task, setup, checkpoint)
+
+    def train_with(self, work: Round, task: Task, setup: Setup, checkpoint: Path | None) -> State:
+        """Train for all rounds of `work`, from the last checkpoint if there is one."""
+        file = CheckpointFile(checkpoint, self._identity(task, setup.seed)) if checkpoint else None
         steps = self.steps(len(setup.clients))
-        on_device = replace(self, epsilon_serving=None).serving(setup.network.model.size, seed)
+        on_device = replace(self, epsilon_serving=None).serving(setup.network.model.size, setup.seed)
         watch = Watch(task, setup, steps, on_device)
-        done = train_rounds(self.round(setup), self.optimiser(), start, steps, file=file, watch=watch)
+        done = train_rounds(work, self.optimiser(), self.start(setup), steps, file=file, watch=watch)
         extras: State = {name: _packed(words) for name, words in setup.names.items()}
         extras["losses"] = np.array(done.losses)
+        extras["nodes"] = _marked(done.nodes)
         extras["watched"] = np.array(watch.points, np.float64).reshape(-1, 2)
         if setup.word_vectors is not None:
             extras["word_vectors"] = setup.word_vectors
         if self.model == "plm_nr":
             extras["text_centre"] = task.text_centre
         return {**{name: value.numpy() for name, value in done.parameters.items()}, **extras}
+
+    def start(self, setup: Setup) -> Parameters:
+        """All that is trained, as it stands before the first round."""
+        return {**setup.network.parameters(), **self.own_parameters(setup.network.model.size, setup.seed)}
 
     def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
         """Rank with the trained model, serving as the method prescribes."""
@@ -147,14 +173,16 @@ class NeuralMethod(ABC):
         """The length of a reader's vector."""
         return model_settings(self.model, self.preset).size
 
-    def setup(self, task: Task, seed: int) -> Setup:
-        """The model at its start, and all readers' samples."""
+    def setup(self, task: Task, seed: int, part: Part = ALL_READERS, chance: Chance | None = None) -> Setup:
+        """The model at its start, and the samples of a node's readers; without a `chance`, it is by the seed."""
         table, names = article_table(task, self.model, self.preset)
         word_vectors = _public_words(names["words"])
         network = Network(make_model(self.model, self.preset, table, seed, word_vectors=word_vectors))
         train = task.data.splits["train"]
-        clients = Clients.from_impressions(train, network.model.history_length, self.history_clicks)
-        return Setup(network, table, names, word_vectors, clients, seed)
+        own = train if part == ALL_READERS else train.select(train.reader % part.of == part.number)
+        clients = Clients.from_impressions(own, network.model.history_length, self.history_clicks)
+        chance = chance or SimulatedChance(seed, part.number)
+        return Setup(network, table, names, word_vectors, clients, seed, part.number, chance)
 
     def _identity(self, task: Task, seed: int) -> dict[str, str]:
         settings = {key: str(value) for key, value in vars(self).items() if key not in ("rounds", "epsilon_serving")}
@@ -186,7 +214,7 @@ def article_table(
     }
 
 
-_EXTRAS = {*NAMES, "losses", "watched", "word_vectors", "text_centre"}
+_EXTRAS = {*NAMES, "losses", "nodes", "watched", "word_vectors", "text_centre"}
 
 
 def trained_parameters(state: State) -> Parameters:
@@ -214,6 +242,14 @@ def _public_words(words: list[str]) -> NDArray[np.float32] | None:
     if not words or not path:
         return None
     return read_word_vectors(Path(path), only=set(words)).for_vocabulary(Vocabulary(words))
+
+
+def _marked(nodes: tuple[tuple[int, ...], ...]) -> NDArray[np.bool_]:
+    """A row for each round, in which the nodes that were in it are marked."""
+    marks = np.zeros((len(nodes), 1 + max((node for some in nodes for node in some), default=0)), np.bool_)
+    for row, some in zip(marks, nodes, strict=True):
+        row[list(some)] = True
+    return marks
 
 
 def _packed(words: list[str]) -> NDArray[np.uint8]:

@@ -14,13 +14,12 @@ from discreet.errors import DiscreetError
 from discreet.federated.draws import round_generator
 from discreet.federated.noise import summed_laplace_like
 from discreet.federated.objective import Parameters
-from discreet.federated.participation import choose_clients, round_size
 from discreet.federated.reduction import Clip, sum_clients
-from discreet.federated.rounds import Round, RoundResult
 from discreet.federated.samples import Samples
-from discreet.federated.simulator import client_gradients
+from discreet.federated.simulator import SummedGradient, client_gradients
 from discreet.methods.base import State
-from discreet.methods.neural import NeuralMethod, Setup, averaged, mean_loss, parameter_count
+from discreet.methods.federated import FederatedMethod
+from discreet.methods.neural import Setup, parameter_count
 from discreet.methods.ranking import OnDevice, Serving
 from discreet.methods.serving import NoisedVector, checked_calibration
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
@@ -28,7 +27,7 @@ from discreet.privacy.mechanisms.base import Calibration
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoisedGradients(NeuralMethod):
+class NoisedGradients(FederatedMethod):
     """M(g) = clip(g) + Laplace(λ) on each of the d coordinates, averaged over the readers of a round.
 
     Laplace noise of scale λ on vectors that lie within an L1 diameter D of each other costs ε = D/λ. Both papers put
@@ -52,10 +51,6 @@ class NoisedGradients(NeuralMethod):
         """How a client bounds its gradient."""
 
     @abstractmethod
-    def weights(self, samples: Samples) -> NDArray[np.float64]:
-        """How much each client counts in the average."""
-
-    @abstractmethod
     def diameter(self, coordinates: int) -> float:
         """The L1 diameter of clipped gradients."""
 
@@ -68,24 +63,18 @@ class NoisedGradients(NeuralMethod):
         paper = self.calibration is Calibration.PAPER
         return (self.published_diameter() if paper else self.diameter(coordinates)) / self.epsilon
 
-    def round(self, setup: Setup) -> Round:
-        """Clip and noise the gradients of the chosen readers, then average them."""
-        count = round_size(len(setup.clients), self.fraction)
-
-        def work(parameters: Parameters, number: int) -> RoundResult:
-            chosen = choose_clients(len(setup.clients), count, setup.seed, number)
-            samples = setup.clients.draw(chosen, setup.seed, number, self.negatives)
-            weights = self.weights(samples)
-            gradients = client_gradients(setup.network, setup.table, parameters, samples)
-            total = sum_clients(gradients, weights, self.clipping())
-            scale = self.noise_scale(sum(value.numel() for value in parameters.values()))
-            if scale:
-                generator = round_generator(setup.seed, number, "laplace")
-                for name, noise in summed_laplace_like(parameters, scale, weights, generator).items():
-                    total.gradient[name].add_(noise)
-            return RoundResult(averaged(total.gradient, weights.sum()), mean_loss(total.losses, len(samples)))
-
-        return work
+    def summed(
+        self, setup: Setup, parameters: Parameters, samples: Samples, weights: NDArray[np.float64]
+    ) -> SummedGradient:
+        """The chosen readers' gradients, clipped, and the noise of them all."""
+        gradients = client_gradients(setup.network, setup.table, parameters, samples)
+        total = sum_clients(gradients, weights, self.clipping())
+        scale = self.noise_scale(sum(value.numel() for value in parameters.values()))
+        if scale:
+            generator = round_generator(setup.seed, samples.round, "laplace", setup.node)
+            for name, noise in summed_laplace_like(parameters, scale, weights, generator).items():
+                total.gradient[name].add_(noise)
+        return total
 
     def guarantee(self, state: State) -> Guarantee:
         """Over all rounds, in each of which a reader may be chosen.

@@ -20,12 +20,11 @@ from discreet.errors import DiscreetError
 from discreet.federated.draws import laplace
 from discreet.federated.objective import Objective, Parameters
 from discreet.federated.optimisers import FedAdam, Optimiser
-from discreet.federated.participation import choose_clients, round_size
-from discreet.federated.rounds import Round, RoundResult
 from discreet.federated.samples import Samples
-from discreet.federated.simulator import summed_gradient
+from discreet.federated.simulator import SummedGradient, summed_gradient
 from discreet.methods.base import State
-from discreet.methods.neural import NeuralMethod, Setup, averaged, mean_loss
+from discreet.methods.federated import FederatedMethod
+from discreet.methods.neural import Setup
 from discreet.methods.ranking import Serving
 from discreet.methods.serving import NoisedAttention, attention, attention_noise_scale, checked_calibration
 from discreet.models.registry import model_settings
@@ -34,7 +33,7 @@ from discreet.privacy.mechanisms.base import Calibration
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrivateRec(NeuralMethod):
+class PrivateRec(FederatedMethod):
     """Noise on B attention weights instead of on d parameters, permuted labels, FedAdam (Algorithm 3).
 
     The paper claims ε a round. It does not hold, whatever the noise: back-propagation uses the raw history, so a
@@ -71,18 +70,12 @@ class PrivateRec(NeuralMethod):
         generator = torch.Generator().manual_seed(seed)
         return {"basis": torch.randn(self.basis, size, generator=generator)}
 
-    def round(self, setup: Setup) -> Round:
-        """LocalUpdate on the chosen readers, then the mean of their gradients (Algorithm 3, lines 4 to 9)."""
-        count = round_size(len(setup.clients), self.fraction)
-        objective = Objective(self.interest)
-
-        def work(parameters: Parameters, number: int) -> RoundResult:
-            chosen = choose_clients(len(setup.clients), count, setup.seed, number)
-            samples = self.local_chance(setup.clients.draw(chosen, setup.seed, number, self.negatives))
-            summed = summed_gradient(setup.network, setup.table, parameters, samples, np.ones(count), objective)
-            return RoundResult(averaged(summed.gradient, count), mean_loss(summed.losses, len(samples)))
-
-        return work
+    def summed(
+        self, setup: Setup, parameters: Parameters, samples: Samples, weights: NDArray[np.float64]
+    ) -> SummedGradient:
+        """LocalUpdate on the chosen readers (Algorithm 3, lines 5 to 8); their mean is line 9."""
+        drawn, objective = self.local_chance(samples), Objective(self.interest)
+        return summed_gradient(setup.network, setup.table, parameters, drawn, weights, objective)
 
     def local_chance(self, samples: Samples) -> Samples:
         """All that a client draws: masks (Alg. 2, line 4), noise (line 9), permuted labels (Alg. 3, line 17)."""

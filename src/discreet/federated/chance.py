@@ -1,0 +1,114 @@
+"""The chance that user-level privacy rests on: who joins a round, and the noise that is added for them.
+
+A simulation draws both from the seed, so that it can be repeated; whoever knows the seed could take the noise off
+again. A node that real readers rely on takes secret coins and secret noise, and keeps a book of who has joined how
+often, which is on disk before anything leaves.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from discreet.errors import InputError
+from discreet.federated.draws import purpose_key, uniforms
+from discreet.files import replacing_file
+from discreet.privacy.noise import Noise, SecureNoise, SimulatedNoise
+
+Positions = NDArray[np.int64]
+
+
+class Chance(Protocol):
+    """Where a node's coins and noise come from."""
+
+    def joining(self, readers: NDArray[np.int32], number: int, rate: float, most: int) -> Positions:
+        """The positions of those readers who join round `number`: by a coin of `rate`, at most `most` times for life.
+
+        Asked once for each contribution.
+        """
+        ...
+
+    def noise(self, number: int) -> Noise:
+        """The source of the noise of round `number`."""
+        ...
+
+
+@dataclass(frozen=True)
+class SimulatedChance:
+    """All from the seed: a pure function of it, of the node and of the round."""
+
+    seed: int
+    node: int = 0
+
+    def joining(self, readers: NDArray[np.int32], number: int, rate: float, most: int) -> Positions:
+        """Coins by reader and round; a reader's earlier coins say how often she has joined."""
+        if rate >= 1:
+            return np.arange(len(readers) if number <= most else 0)
+        joined = np.zeros(len(readers), np.int64)
+        for earlier in range(1, number):
+            joined += self._coins(readers, earlier, rate)
+        return np.flatnonzero(self._coins(readers, number, rate) & (joined < most))
+
+    def _coins(self, readers: NDArray[np.int32], number: int, rate: float) -> NDArray[np.bool_]:
+        return np.asarray(uniforms(self.seed, number, "join", readers) < rate)
+
+    def noise(self, number: int) -> Noise:
+        """A stream of its own for each round and node."""
+        return SimulatedNoise(np.random.SeedSequence([self.seed, number, purpose_key("noise"), self.node]))
+
+
+@dataclass(frozen=True)
+class SecretChance:
+    """Coins and noise from the operating system's randomness, and a book of participations on disk.
+
+    `audience` says whose book it is (a digest of the readers' names): a book of others is refused.
+    """
+
+    book: Path
+    audience: str
+
+    def joining(self, readers: NDArray[np.int32], number: int, rate: float, most: int) -> Positions:
+        """Secret coins. Whoever joins is in the book, on disk, before this returns."""
+        joined = self._joined(len(readers))
+        coins = np.frombuffer(SecureNoise().random_bytes(8 * len(readers)), np.uint64)
+        heads = (coins >> np.uint64(11)).astype(np.float64) * 2.0**-53 < rate
+        chosen = heads & (joined < most)
+        self._write(joined + chosen)
+        return np.flatnonzero(chosen)
+
+    def noise(self, number: int) -> Noise:
+        """Noise that nobody can repeat."""
+        return SecureNoise()
+
+    def _joined(self, readers: int) -> NDArray[np.int64]:
+        if not self.book.exists():
+            return np.zeros(readers, np.int64)
+        try:
+            with safe_open(self.book, framework="numpy") as file:
+                audience, joined = file.metadata()["audience"], file.get_tensor("joined")
+        except (SafetensorError, OSError, KeyError, TypeError) as error:
+            raise InputError(self.book, f"is no book of participations ({error}); nobody may join without it") from None
+        if audience != self.audience or joined.shape != (readers,):
+            raise InputError(self.book, "is the book of other readers; a training ends with the readers it began with")
+        return np.asarray(joined, np.int64)
+
+    def _write(self, joined: NDArray[np.int64]) -> None:
+        with replacing_file(self.book) as draft:
+            save_file({"joined": joined}, draft, metadata={"audience": self.audience})
+            _flush(draft)
+        _flush(self.book.parent)
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,98 @@
+"""What the methods that train in rounds over readers share: a node's part of a round, and the server's.
+
+A node hosts some of the readers: all of them in a simulation, a shard of them on a machine of its own, one on a device.
+What it gives to a round is a vector of whole numbers (`contribution`), and the server sees the sum over nodes alone
+(`result`). Nothing else is different between one machine and many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from discreet.federated.lattice import Integers, ReadersSum
+from discreet.federated.objective import Parameters
+from discreet.federated.participation import choose_clients, round_size
+from discreet.federated.rounds import Round, RoundResult
+from discreet.federated.samples import Samples
+from discreet.federated.simulator import SummedGradient, summed_gradient
+from discreet.methods.base import State, Task
+from discreet.methods.neural import NeuralMethod, Setup
+
+
+@dataclass(frozen=True)
+class Parties:
+    """Those who add up together: how many were invited, and the fewest whose parts make a sum that is opened."""
+
+    invited: int
+    quorum: int
+
+
+class Federation(Protocol):
+    """Where the rounds of a method are played."""
+
+    def round(self, method: FederatedMethod, task: Task, setup: Setup) -> Round:
+        """What happens in a round of `method`; `setup` is the model at its start with all readers."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class FederatedMethod(NeuralMethod):
+    """A method whose server needs no more than a sum over readers."""
+
+    def contribution(
+        self, setup: Setup, parameters: Parameters, number: int, parties: Parties | None = None
+    ) -> Integers:
+        """What a node gives to round `number`; `parties` are the nodes that add up, None if it is the only one."""
+        if not len(setup.clients):
+            return np.zeros(self.length(parameters), np.int64)
+        count = round_size(len(setup.clients), self.fraction)
+        chosen = choose_clients(len(setup.clients), count, setup.seed, number, setup.node)
+        samples = setup.clients.draw(chosen, setup.seed, number, self.negatives)
+        weights = self.weights(samples)
+        summed = self.summed(setup, parameters, samples, weights)
+        return ReadersSum(summed.gradient, weights.sum(), summed.losses.sum(), len(samples)).to_lattice()
+
+    def length(self, parameters: Mapping[str, Tensor]) -> int:
+        """How many numbers a contribution has."""
+        return sum(value.numel() for value in parameters.values()) + 3
+
+    def result(self, parameters: Parameters, total: Integers, nodes: tuple[int, ...] = (0,)) -> RoundResult:
+        """What the server makes of the sum of contributions: the mean of the readers' gradients."""
+        told = ReadersSum.from_lattice(total, parameters)
+        mean = told.mean
+        direction = None if mean is None else {name: value.to(parameters[name].dtype) for name, value in mean.items()}
+        return RoundResult(direction, told.mean_loss, nodes)
+
+    def weights(self, samples: Samples) -> NDArray[np.float64]:
+        """How much each reader counts in the mean: all the same."""
+        return np.ones(len(samples.clients))
+
+    def summed(
+        self, setup: Setup, parameters: Parameters, samples: Samples, weights: NDArray[np.float64]
+    ) -> SummedGradient:
+        """Σ w_u·g_u of the chosen readers, with each one's loss."""
+        return summed_gradient(setup.network, setup.table, parameters, samples, weights)
+
+    def round(self, setup: Setup) -> Round:
+        """One node has all readers."""
+
+        def work(parameters: Parameters, number: int) -> RoundResult:
+            return self.result(parameters, self.contribution(setup, parameters, number))
+
+        return work
+
+    def train(
+        self, task: Task, seed: int, checkpoint: Path | None = None, federation: Federation | None = None
+    ) -> State:
+        """Train for all rounds, from the last checkpoint if there is one, here or where `federation` says."""
+        if federation is None:
+            return super().train(task, seed, checkpoint)
+        setup = self.setup(task, seed)
+        return self.train_with(federation.round(self, task, setup), task, setup, checkpoint)
