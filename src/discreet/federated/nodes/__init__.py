@@ -3,6 +3,8 @@
 Torch-free, and without an engine: what travels is bytes, and whoever implements `Nodes` may carry them.
 """
 
+from discreet.federated.nodes.host import Host
+from discreet.federated.nodes.sums import SecureSums
 from discreet.federated.nodes.transport import Answer, Assignment, Contribute, LocalNodes, Nodes, NodeSum, OpenJob
 
-__all__ = ["Answer", "Assignment", "Contribute", "LocalNodes", "NodeSum", "Nodes", "OpenJob"]
+__all__ = ["Answer", "Assignment", "Contribute", "Host", "LocalNodes", "NodeSum", "Nodes", "OpenJob", "SecureSums"]

@@ -41,6 +41,11 @@ def numbers(values: Sequence[int]) -> bytes:
     return struct.pack(f"<I{len(values)}I", len(values), *values)
 
 
+def lump(data: bytes) -> bytes:
+    """Bytes of any length below 2³², with their length before them."""
+    return number(len(data)) + data
+
+
 def parcels(items: Parcels) -> bytes:
     """A list of parcels."""
     return number(len(items)) + b"".join(number(client) + data for client, data in items)
@@ -86,6 +91,10 @@ class Reader:
         """A list of numbers."""
         count = self.number()
         return struct.unpack(f"<{count}I", self.take(4 * count))
+
+    def lump(self) -> bytes:
+        """Bytes of any length."""
+        return self.take(self.number())
 
     def parcels(self, size: int) -> Parcels:
         """A list of parcels of `size` bytes each."""

@@ -39,13 +39,14 @@ from discreet.federated.secure_sum.refusals import (
 from discreet.federated.secure_sum.sharing import join, secret_to_bytes, share_from_bytes
 from discreet.federated.secure_sum.terms import Step, Terms, survivors_digest
 
-_EXPECTED: dict[Step, type[SignedMessage]] = {
+EXPECTED: dict[Step, type[SignedMessage]] = {
     Step.ADVERTISE: Advertisement,
     Step.SHARE: KeyShares,
     Step.MASK: MaskedInput,
     Step.AGREE: Agreement,
     Step.UNMASK: Unmasking,
 }
+"""What clients send at each step."""
 
 
 class Sum(NamedTuple):
@@ -86,7 +87,7 @@ class Server:
         Raises:
             Refused: by its name, if the message cannot count; it has then changed nothing.
         """
-        expected = _EXPECTED.get(self.step)
+        expected = EXPECTED.get(self.step)
         if expected is None or not isinstance(message, expected):
             raise OutOfTurn(f"{type(message).__name__} of client {message.sender} has come at step {self.step.name}")
         if message.context != self._context:

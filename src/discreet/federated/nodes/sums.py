@@ -1,0 +1,93 @@
+"""The server's side: secure sums over whichever nodes are there, until one succeeds.
+
+A node that is silent, late, garbled or refuses is out for the rest of the round. A round that has lost its quorum is
+begun anew, with fresh keys, among those that are left; if these are too few, with those that come back.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping
+
+from discreet.errors import DiscreetError
+from discreet.federated.nodes.attempt import Attempt, Job
+from discreet.federated.nodes.transport import Nodes, NodeSum
+from discreet.federated.nodes.troubles import Troubles
+from discreet.federated.secure_sum.plan import Plan
+from discreet.federated.secure_sum.refusals import Refused
+from discreet.federated.secure_sum.terms import ROUND_ID_BYTES, Terms
+
+ATTEMPTS = 4
+"""How often a sum is begun before the server gives up."""
+FEWEST = 2
+_BETWEEN_LOOKS = 0.05
+
+
+class SecureSums:
+    """The secure sums of one job."""
+
+    def __init__(
+        self, nodes: Nodes, roster: Mapping[int, bytes], job: bytes, *, patience: float, bits: int = 64
+    ) -> None:
+        """Prepare to sum.
+
+        Args:
+            nodes: the way to the nodes.
+            roster: the nodes' public keys, the same as the nodes have.
+            job: the job's description, which each node opens once.
+            patience: how many seconds nodes have for each step, and to come back when too few are there.
+            bits: sums are mod 2^bits; hosts accept 64 only.
+        """
+        if len(roster) < FEWEST:
+            raise DiscreetError(f"a secure sum needs at least {FEWEST} nodes, and the roster has {len(roster)}")
+        self._nodes = nodes
+        self._roster = dict(roster)
+        self._job = Job(job)
+        self._patience = patience
+        self._bits = bits
+
+    def sum(self, task: bytes, length: int) -> NodeSum:
+        """The exact sum of the vectors that the nodes contribute to a task.
+
+        Raises:
+            DiscreetError: if it cannot be had, with who has answered, why others have not, and what to do.
+        """
+        troubles = Troubles()
+        for _ in range(ATTEMPTS):
+            invited = self._gather(troubles)
+            if len(invited) < FEWEST:
+                break
+            troubles.new_round()
+            attempt = Attempt(self._terms(invited, length), self._job, self._nodes, self._patience, troubles)
+            try:
+                total = attempt.run(task)
+            except Refused as refusal:
+                troubles.lost_round(refusal)
+                continue
+            return NodeSum(total.values, total.survivors)
+        raise DiscreetError(troubles.in_one_line(self._roster, self._nodes.present(), self._patience))
+
+    def _gather(self, troubles: Troubles) -> frozenset[int]:
+        """Whom to invite: those who were no trouble in the last round, or else, after a while, all who are there."""
+        start = time.monotonic()
+        pause = self._patience / ATTEMPTS if troubles.silent else 0.0
+        while True:
+            present = self._nodes.present()
+            for stranger in sorted(present - self._roster.keys()):
+                troubles.stranger(stranger)
+            here = (present & self._roster.keys()) - troubles.lasting
+            reliable = here - troubles.failed
+            waited = time.monotonic() - start
+            if len(reliable) >= FEWEST:
+                return reliable
+            if len(here) >= FEWEST and waited >= pause:
+                return here
+            if waited >= self._patience or len(self._roster.keys() - troubles.lasting) < FEWEST:
+                return frozenset()
+            troubles.waiting(len(here), len(self._roster))
+            time.sleep(_BETWEEN_LOOKS)
+
+    def _terms(self, invited: frozenset[int], length: int) -> Terms:
+        roster = {node: self._roster[node] for node in invited}
+        return Terms(secrets.token_bytes(ROUND_ID_BYTES), roster, Plan.default(len(roster)), length, self._bits)
