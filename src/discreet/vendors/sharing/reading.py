@@ -18,7 +18,7 @@ from discreet.vendors.gibbs import ItemPrior, PseudoObservations
 from discreet.vendors.sharing.budget import Budget
 from discreet.vendors.sharing.contributions import COUNT_WEIGHT, UNIT, Floats, Integers, opening, star
 from discreet.vendors.sharing.estimates import BIAS_VARIANCE, RATING_VARIANCE, RATING_WEIGHT, Openings, item_estimates
-from discreet.vendors.sharing.rounds import Answered, Opening, Projections, others
+from discreet.vendors.sharing.rounds import Answered, Opening, Projections, Round, others
 
 _LEAST_LEANING = 1e-6
 _LEAST_TOLD = 0.2
@@ -30,14 +30,21 @@ def item_prior(
     answers: Sequence[Answered], own: Ratings, added: Sequence[Integers], budget: Budget, rank: int
 ) -> ItemPrior:
     """The prior for a model with `rank` factors of the vendor that owns these ratings and added this noise."""
+    rest = [others(answered, own, noise) for answered, noise in zip(answers, added, strict=True)]
+    return prior_of_others([answered.round for answered in answers], rest, own, budget, rank)
+
+
+def prior_of_others(
+    rounds: Sequence[Round], rest: Sequence[Floats], own: Ratings, budget: Budget, rank: int
+) -> ItemPrior:
+    """The prior from what the others alone have said in each round (`rest`, with their noise, in units)."""
     items, known, leanings = len(own.items), None, []
-    for answered, noise in zip(answers, added, strict=True):
-        rest, asked = others(answered, own, noise), answered.round
+    for asked, sums in zip(rounds, rest, strict=True):
         deviation = budget.reader_deviation(asked.sensitivity, asked.share) / UNIT
         if isinstance(asked, Opening):
-            known = known.joined(rest, deviation, asked.emphasis) if known else Openings.of(rest, deviation)
+            known = known.joined(sums, deviation, asked.emphasis) if known else Openings.of(sums, deviation)
         elif isinstance(asked, Projections):
-            leanings.append((rest.reshape(items, -1), deviation))
+            leanings.append((sums.reshape(items, -1), deviation))
     if known is None:
         raise ValueError("there is no opening among the answers")
     estimates = item_estimates(known)

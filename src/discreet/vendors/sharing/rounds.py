@@ -104,14 +104,24 @@ class Vendor:
         Raises:
             ValueError: rounds would spend more than the budget. Nothing is answered then.
         """
+        self._spend(asked)
+        contribution = asked.contribution(self.ratings)
+        return contribution + self._add(asked, len(contribution))
+
+    def answered_before(self, asked: Round, length: int) -> None:
+        """After a restart: the budget, and a simulated noise, are as they were after a round with so many values."""
+        self._spend(asked)
+        self._add(asked, length)
+
+    def _spend(self, asked: Round) -> None:
         if not (asked.share > 0 and self._spent + asked.share <= 1 + 1e-9):
             raise ValueError(f"a round that spends {asked.share} of the budget is too much after {self._spent:.3g}")
         self._spent += asked.share
-        contribution = asked.contribution(self.ratings)
+
+    def _add(self, asked: Round, length: int) -> Integers:
         sigma = self._budget.vendor_deviation(asked.sensitivity, asked.share)
-        added = self._noise.discrete_gaussian(sigma, len(contribution))
-        self.added.append(added)
-        return contribution + added
+        self.added.append(self._noise.discrete_gaussian(sigma, length))
+        return self.added[-1]
 
 
 def others(answered: Answered, own: Ratings, added: Integers) -> Floats:

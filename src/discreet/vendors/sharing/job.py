@@ -1,0 +1,125 @@
+"""What vendors on several machines agree on before they share: the description of the job, the same bytes for all."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+from discreet.errors import DiscreetError
+from discreet.vendors.sharing.budget import Budget
+
+KIND = "share"
+FORMAT = 1
+_LARGEST = 1e6
+_FIELDS = ["kind", "format", "name", "epsilon", "delta", "colluders", "nodes", "items", "scale", "seed"]
+
+
+@dataclass(frozen=True)
+class ShareJob:
+    """One sharing, from the first round to the last. Another name makes it another job, with another ε.
+
+    Attributes:
+        name: What the consortium calls it.
+        epsilon: ε of a user for all its rounds.
+        delta: δ.
+        colluders: How many vendors may tell a reader their noise.
+        nodes: The numbers of the vendors' nodes, ascending.
+        items: The public catalogue: the items' ids, whose order numbers them.
+        scale: The lowest and the highest rating.
+        seed: For nodes that are set to simulated noise; others draw from the operating system whatever it is.
+    """
+
+    name: str
+    epsilon: float
+    delta: float
+    colluders: int
+    nodes: tuple[int, ...]
+    items: tuple[str, ...]
+    scale: tuple[float, float]
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        _ = self.budget
+        if list(self.nodes) != sorted(set(self.nodes)):
+            raise DiscreetError("the nodes of a job are different numbers in ascending order")
+        if len(self.items) < 2 or len(set(self.items)) != len(self.items):
+            raise DiscreetError("a catalogue has at least 2 items, each once")
+        low, high = self.scale
+        if not (-_LARGEST <= low < high <= _LARGEST and high - low >= 1 / _LARGEST):
+            raise DiscreetError(f"a scale goes from the lowest to the highest rating, not from {low:g} to {high:g}")
+
+    @property
+    def budget(self) -> Budget:
+        """What all rounds together may cost a user."""
+        return Budget(self.epsilon, self.delta, len(self.nodes), self.colluders)
+
+    def to_bytes(self) -> bytes:
+        """One line of JSON."""
+        values = (KIND, FORMAT, self.name, float(self.epsilon), float(self.delta), self.colluders)
+        lists = (list(self.nodes), list(self.items), [float(end) for end in self.scale], self.seed)
+        fields = dict(zip(_FIELDS, (*values, *lists), strict=True))
+        return json.dumps(fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+    @classmethod
+    def from_bytes(cls, description: bytes) -> ShareJob:
+        """The inverse of `to_bytes`, for exactly what it writes.
+
+        Raises:
+            DiscreetError: the description is another job's, of another version, or not one that vendors can keep to.
+        """
+        try:
+            fields = json.loads(description)
+        except ValueError as error:
+            raise DiscreetError("the job's description is not JSON") from error
+        if not isinstance(fields, dict) or fields.get("kind") != KIND:
+            raise DiscreetError("the job is not one of vendors' sharing")
+        if fields.get("format") != FORMAT:
+            raise DiscreetError(f"the job has format {fields.get('format')}; this version knows {FORMAT}")
+        if list(fields) != _FIELDS or not _typed(fields):
+            raise DiscreetError("the job's description is not as vendors write it")
+        job = cls(
+            name=fields["name"],
+            epsilon=fields["epsilon"],
+            delta=fields["delta"],
+            colluders=fields["colluders"],
+            nodes=tuple(fields["nodes"]),
+            items=tuple(fields["items"]),
+            scale=(fields["scale"][0], fields["scale"][1]),
+            seed=fields["seed"],
+        )
+        if job.to_bytes() != description:
+            raise DiscreetError("the job's description is not as vendors write it")
+        return job
+
+    @cached_property
+    def digest(self) -> str:
+        """The name of the job in files: all of its description counts."""
+        return sha256(self.to_bytes()).hexdigest()
+
+    @property
+    def catalogue_digest(self) -> str:
+        """Of the items in their order, and the scale."""
+        return sha256(json.dumps([list(self.items), list(self.scale)]).encode()).hexdigest()
+
+
+def _typed(fields: dict[str, Any]) -> bool:
+    """Whether JSON has the types that were written; a bool is not an int here."""
+    seed, scale = fields["seed"], fields["scale"]
+    return (
+        isinstance(fields["name"], str)
+        and all(type(fields[key]) is float and math.isfinite(fields[key]) for key in ("epsilon", "delta"))
+        and type(fields["colluders"]) is int
+        and _list_of(fields["nodes"], int)
+        and _list_of(fields["items"], str)
+        and _list_of(scale, float)
+        and len(scale) == 2
+        and (seed is None or (type(seed) is int and seed >= 0))
+    )
+
+
+def _list_of(values: Any, kind: type) -> bool:
+    return isinstance(values, list) and all(type(value) is kind for value in values)
