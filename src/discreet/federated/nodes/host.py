@@ -1,7 +1,8 @@
 """A node's side: the long-lived part that keeps data, keys and the round it is in, and answers the server's requests.
 
-The server names whom it invites, but a host takes their keys from its own roster and accepts one plan only, so that a
-server can neither surround it with nodes of its own making nor lower the quorum.
+The server names whom it invites, but a host takes their keys from its own roster and accepts two plans only, the usual
+one and that which needs everybody, so that a server can neither surround it with nodes of its own making nor lower the
+quorum.
 """
 
 from __future__ import annotations
@@ -123,8 +124,9 @@ class Host:
             raise WrongTerms("this node is asked to take part in a round to which it is not invited")
         if len(asked.invited) < 2:
             raise WrongTerms("a secure sum needs at least 2 nodes")
-        plan = Plan.default(len(asked.invited))
-        if asked.plan != astuple(plan):
+        size = len(asked.invited)
+        plan = next((p for p in (Plan.default(size), Plan.complete(size, size)) if astuple(p) == asked.plan), None)
+        if plan is None:
             raise WrongTerms(f"the plan of the round is not the one for {len(asked.invited)} nodes")
         if asked.bits != BITS:
             raise WrongTerms(f"nodes sum mod 2^{BITS}, not mod 2^{asked.bits}")

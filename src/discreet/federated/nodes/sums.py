@@ -28,7 +28,14 @@ class SecureSums:
     """The secure sums of one job."""
 
     def __init__(
-        self, nodes: Nodes, roster: Mapping[int, bytes], job: bytes, *, patience: float, bits: int = 64
+        self,
+        nodes: Nodes,
+        roster: Mapping[int, bytes],
+        job: bytes,
+        *,
+        patience: float,
+        bits: int = 64,
+        everybody: bool = False,
     ) -> None:
         """Prepare to sum.
 
@@ -38,6 +45,7 @@ class SecureSums:
             job: the job's description, which each node opens once.
             patience: how many seconds nodes have for each step, and to come back when too few are there.
             bits: sums are mod 2^bits; hosts accept 64 only.
+            everybody: whether only a sum of all nodes in the roster will do; one that leaves is then waited for.
         """
         if len(roster) < FEWEST:
             raise DiscreetError(f"a secure sum needs at least {FEWEST} nodes, and the roster has {len(roster)}")
@@ -46,6 +54,8 @@ class SecureSums:
         self._job = Job(job)
         self._patience = patience
         self._bits = bits
+        self._everybody = everybody
+        self._fewest = len(roster) if everybody else FEWEST
 
     def sum(self, task: bytes, length: int) -> NodeSum:
         """The exact sum of the vectors that the nodes contribute to a task.
@@ -56,7 +66,7 @@ class SecureSums:
         troubles = Troubles()
         for _ in range(ATTEMPTS):
             invited = self._gather(troubles)
-            if len(invited) < FEWEST:
+            if len(invited) < self._fewest:
                 break
             troubles.new_round()
             attempt = Attempt(self._terms(invited, length), self._job, self._nodes, self._patience, troubles)
@@ -79,15 +89,16 @@ class SecureSums:
             here = (present & self._roster.keys()) - troubles.lasting
             reliable = here - troubles.failed
             waited = time.monotonic() - start
-            if len(reliable) >= FEWEST:
+            if len(reliable) >= self._fewest:
                 return reliable
-            if len(here) >= FEWEST and waited >= pause:
+            if len(here) >= self._fewest and waited >= pause:
                 return here
-            if waited >= self._patience or len(self._roster.keys() - troubles.lasting) < FEWEST:
+            if waited >= self._patience or len(self._roster.keys() - troubles.lasting) < self._fewest:
                 return frozenset()
             troubles.waiting(len(here), len(self._roster))
             time.sleep(_BETWEEN_LOOKS)
 
     def _terms(self, invited: frozenset[int], length: int) -> Terms:
         roster = {node: self._roster[node] for node in invited}
-        return Terms(secrets.token_bytes(ROUND_ID_BYTES), roster, Plan.default(len(roster)), length, self._bits)
+        plan = Plan.complete(len(roster), len(roster)) if self._everybody else Plan.default(len(roster))
+        return Terms(secrets.token_bytes(ROUND_ID_BYTES), roster, plan, length, self._bits)
