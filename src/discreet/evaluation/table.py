@@ -148,6 +148,7 @@ def _where(guarantee: Guarantee) -> str:
         Adversary.SERVER: "the server sees",
         Adversary.OTHER_VENDORS: "the other vendors see",
         Adversary.OUTSIDER: "an outsider sees",
+        Adversary.BLIND_SERVER: "a server that does not know who takes part sees",
     }[guarantee.adversary]
     when = {
         Scope.LIFETIME: "over a whole lifetime",

@@ -35,6 +35,7 @@ class Adversary(StrEnum):
     SERVER = "server"
     OTHER_VENDORS = "other vendors"
     OUTSIDER = "outsider"
+    BLIND_SERVER = "server that does not see who takes part"
 
 
 class Scope(StrEnum):
