@@ -1,0 +1,99 @@
+"""Vendors' nodes in one process: their hosts, which can be stopped, started anew and made to miss a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from discreet.data.open import open_ratings
+from discreet.data.ratings import Ratings
+from discreet.federated.nodes import Host, SecureSums
+from discreet.federated.secure_sum import Identity
+from discreet.vendors.sharing.catalogue import vendor_ratings
+from discreet.vendors.sharing.job import ShareJob
+from discreet.vendors.sharing.node_job import open_job
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A vendor's own."""
+
+    number: int
+    folder: Path
+    data: Path
+    part: str | None
+    most_epsilon: float = 20.0
+    noise: str = "simulated"
+
+
+def write_csv(ratings: Ratings, path: Path) -> Path:
+    lines = [
+        f"{ratings.users[user]},{ratings.items.ids[item]},{value:g}"
+        for user, item, value in zip(ratings.user, ratings.item, ratings.value, strict=True)
+    ]
+    path.write_text("\n".join(["user,item,rating", *lines]))
+    return path
+
+
+def parts(data: Path, vendors: int) -> list[Ratings]:
+    """What `vendors` nodes have, each with its part of one file."""
+    return [vendor_ratings(data, f"{number}/{vendors}") for number in range(1, vendors + 1)]
+
+
+def job_for(data: Path, vendors: int, epsilon: float, *, seed: int | None = 7, name: str = "films") -> ShareJob:
+    ratings = open_ratings(data)
+    nodes = tuple(range(1, vendors + 1))
+    return ShareJob(name, epsilon, 1e-5, 0, nodes, tuple(ratings.items.ids), ratings.scale, seed)
+
+
+@dataclass
+class Consortium:
+    """Nodes 1 to N, each with its part of one file of ratings (or as `change` says), as the server reaches them.
+
+    `before` is called with every node and the number of the request it is about to get, and may say that the node
+    misses it (False).
+    """
+
+    data: Path
+    folder: Path
+    vendors: int
+    change: Callable[[Settings], Settings] = field(default=lambda settings: settings)
+    before: Callable[[int, int], bool] = field(default=lambda node, asked: True)
+    asked: int = 0
+
+    def __post_init__(self) -> None:
+        self.identities = {number: Identity.generate(number) for number in range(1, self.vendors + 1)}
+        self.roster = {number: identity.public for number, identity in self.identities.items()}
+        self.hosts: dict[int, Host] = {}
+        self.away: set[int] = set()
+        for number in self.roster:
+            self.start(number)
+
+    def settings(self, number: int) -> Settings:
+        part = f"{number}/{self.vendors}"
+        return self.change(Settings(number, self.folder / str(number), self.data, part))
+
+    def start(self, number: int) -> None:
+        """Start a node's host (anew): it knows no job and is in no round."""
+        opened = partial(open_job, self.settings(number))
+        self.hosts[number] = Host(self.identities[number], self.roster, opened)
+
+    def sums(self, job: ShareJob, patience: float = 0.4) -> SecureSums:
+        return SecureSums(self, self.roster, job.to_bytes(), patience=patience, everybody=True)
+
+    def present(self) -> frozenset[int]:
+        return frozenset(self.roster.keys() - self.away)
+
+    def ask(self, requests: Mapping[int, bytes], patience: float) -> dict[int, bytes]:
+        self.asked += 1
+        return {
+            node: self.hosts[node].answer(request)
+            for node, request in requests.items()
+            if self.before(node, self.asked) and node not in self.away
+        }
+
+
+def with_limit(most_epsilon: float) -> Callable[[Settings], Settings]:
+    return lambda settings: replace(settings, most_epsilon=most_epsilon)
