@@ -1,0 +1,198 @@
+"""Rounds and jobs as bytes: exact to the last bit, and nothing else is taken for one."""
+
+from __future__ import annotations
+
+import json
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from small_ratings import random_ratings
+
+from discreet.errors import DiscreetError
+from discreet.vendors.sharing.contributions import UNIT, Directions
+from discreet.vendors.sharing.job import ShareJob
+from discreet.vendors.sharing.plan import MOST_DIRECTIONS
+from discreet.vendors.sharing.rounds import Opening, Pairs, Projections, Round
+from discreet.vendors.sharing.tasks import Task, length
+
+ITEMS = 9
+SHARE = 0.25
+
+offsets = arrays(np.float64, ITEMS, elements=st.floats(-1e6, 1e6))
+emphases = arrays(np.float64, ITEMS, elements=st.floats(1e-6, 1e6) | st.just(0.0))
+places = st.lists(st.integers(0, ITEMS - 1), min_size=2, max_size=ITEMS, unique=True).map(
+    lambda chosen: np.array(chosen, np.int64)
+)
+shares = st.floats(0, 1, exclude_min=True)
+
+
+@st.composite
+def directions(draw: st.DrawFn) -> Directions:
+    popular, rank = draw(places), draw(st.integers(1, MOST_DIRECTIONS))
+    basis = draw(arrays(np.float64, (len(popular), rank), elements=st.floats(-1e3, 1e3)))
+    return Directions(draw(offsets), popular, basis, draw(emphases))
+
+
+rounds = (
+    st.builds(Opening, shares, emphases)
+    | st.builds(Pairs, shares, offsets, places)
+    | st.builds(Projections, shares, directions())
+)
+
+
+@settings(deadline=None)
+@given(rounds, st.integers(0, 255))
+def test_a_round_comes_back_to_the_last_bit(asked: Round, number: int) -> None:
+    sent = Task(number, asked).to_bytes()
+    task = Task.from_bytes(sent, ITEMS)
+    assert (task.number, type(task.round), task.round.share) == (number, type(asked), asked.share)
+    assert task.to_bytes() == sent
+    ratings = random_ratings(number, items=ITEMS)
+    answer = task.round.contribution(ratings)
+    assert np.array_equal(answer, asked.contribution(ratings))
+    assert len(answer) == length(task.round)
+
+
+@settings(deadline=None)
+@given(rounds, st.integers(0, 20))
+def test_no_round_that_is_taken_moves_the_sum_further_than_it_says(asked: Round, seed: int) -> None:
+    """One user, alone: the contribution is hers, and its norm must be within the sensitivity, in exact arithmetic."""
+    ratings = random_ratings(seed, users=1, items=ITEMS)
+    taken = Task.from_bytes(Task(0, asked).to_bytes(), ITEMS).round
+    squares = sum(int(value) ** 2 for value in taken.contribution(ratings))
+    assert squares <= {Pairs: UNIT**2 // 2}.get(type(taken), UNIT**2)
+
+
+@settings(deadline=None)
+@given(rounds, st.data())
+def test_bytes_cut_off_or_added_are_refused(asked: Round, data: st.DataObject) -> None:
+    sent = Task(0, asked).to_bytes()
+    cut = data.draw(st.integers(0, len(sent) - 1))
+    for wrong in (sent[:cut], sent + b"\0", sent + sent):
+        with pytest.raises(DiscreetError):
+            Task.from_bytes(wrong, ITEMS)
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_task_or_refused(data: bytes) -> None:
+    for wrong in (data, b"DSR1" + data):
+        try:
+            task = Task.from_bytes(wrong, ITEMS)
+        except DiscreetError:
+            continue
+        assert task.to_bytes() == wrong
+
+
+def header(kind: int = 1, share: float = SHARE, items: int = ITEMS, popular: int = 0, rank: int = 0) -> bytes:
+    return struct.pack("<4sBBdIII", b"DSR1", 0, kind, share, items, popular, rank)
+
+
+def floats(*values: float, size: int = ITEMS) -> bytes:
+    return np.resize(np.array(values, np.float64), size).tobytes()
+
+
+WRONG = {
+    "another version": b"DSR2" + (header() + floats(1.0))[4:],
+    "another kind": header(kind=4) + floats(1.0),
+    "other items": header(items=8) + floats(1.0, size=8),
+    "no share": header(share=0.0) + floats(1.0),
+    "a negative share": header(share=-0.5) + floats(1.0),
+    "too large a share": header(share=1.5) + floats(1.0),
+    "a share that is no number": header(share=float("nan")) + floats(1.0),
+    "an emphasis that is no number": header() + floats(1.0, float("nan")),
+    "an infinite emphasis": header() + floats(float("inf")),
+    "a negative emphasis": header() + floats(-1.0),
+    "an emphasis whose squares vanish": header() + floats(1e-160),
+    "popular items in an opening": header(popular=2) + floats(1.0),
+    "directions in pairs": header(2, popular=2, rank=1) + floats(0.0) + np.array([0, 1]).tobytes(),
+    "one popular item": header(2, popular=1) + floats(0.0) + np.array([0]).tobytes(),
+    "an item twice": header(2, popular=2) + floats(0.0) + np.array([3, 3]).tobytes(),
+    "an item that is none": header(2, popular=2) + floats(0.0) + np.array([3, ITEMS]).tobytes(),
+    "a negative item": header(2, popular=2) + floats(0.0) + np.array([3, -1]).tobytes(),
+    "more popular items than there are": header(2, popular=2**31) + floats(0.0),
+    "too many directions": header(3, popular=2, rank=9)
+    + floats(0.0)
+    + np.array([0, 1]).tobytes()
+    + floats(1.0, size=18)
+    + floats(1.0),
+    "an endless loading": header(3, popular=2, rank=1)
+    + floats(0.0)
+    + np.array([0, 1]).tobytes()
+    + floats(1e300, size=2)
+    + floats(1.0),
+}
+
+
+@pytest.mark.parametrize("why", WRONG)
+def test_rounds_that_would_not_be_safe_are_refused(why: str) -> None:
+    Task.from_bytes(header() + floats(1.0), ITEMS)
+    with pytest.raises(DiscreetError):
+        Task.from_bytes(WRONG[why], ITEMS)
+
+
+JOB = ShareJob("films", 5.0, 1e-5, 1, (1, 2, 4), ("a", "ü", '"c'), (1.0, 5.0), 3)
+
+
+@settings(deadline=None)
+@given(
+    name=st.text(max_size=9),
+    epsilon=st.floats(0.01, 20),
+    delta=st.floats(1e-12, 0.5),
+    nodes=st.sets(st.integers(0, 2**32 - 1), min_size=2, max_size=5),
+    items=st.sets(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), min_size=2, max_size=6),
+    seed=st.none() | st.integers(0, 2**64),
+)
+def test_a_job_comes_back_as_it_was(
+    name: str, epsilon: float, delta: float, nodes: set[int], items: set[str], seed: int | None
+) -> None:
+    job = ShareJob(name, epsilon, delta, 0, tuple(sorted(nodes)), tuple(items), (0.5, 5.0), seed)
+    assert ShareJob.from_bytes(job.to_bytes()) == job
+    assert job.to_bytes().count(b"\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("kind", "train"),
+        ("format", 2),
+        ("name", 3),
+        ("epsilon", 5),
+        ("epsilon", 200.0),
+        ("epsilon", float("nan")),
+        ("delta", 0.0),
+        ("delta", 1.0),
+        ("colluders", 2),
+        ("colluders", True),
+        ("nodes", [1, 1, 2]),
+        ("nodes", [2, 1, 4]),
+        ("nodes", [1]),
+        ("nodes", "124"),
+        ("items", ["a", "a", "b"]),
+        ("items", ["a"]),
+        ("items", [1, 2]),
+        ("scale", [5.0, 1.0]),
+        ("scale", [1.0, float("inf")]),
+        ("scale", [1.0, 5.0, 6.0]),
+        ("seed", -1),
+        ("seed", 0.5),
+        ("other", 1),
+    ],
+)
+def test_other_descriptions_are_refused(field: str, value: object) -> None:
+    fields = json.loads(JOB.to_bytes())
+    fields[field] = value
+    changed = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    assert changed != JOB.to_bytes()
+    with pytest.raises(DiscreetError):
+        ShareJob.from_bytes(changed)
+
+
+@pytest.mark.parametrize("wrong", [b"", b"[]", b"\xff", b"{}", JOB.to_bytes() + b" ", b" " + JOB.to_bytes()])
+def test_bytes_that_are_no_job_are_refused(wrong: bytes) -> None:
+    with pytest.raises(DiscreetError):
+        ShareJob.from_bytes(wrong)
