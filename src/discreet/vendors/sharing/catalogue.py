@@ -33,8 +33,9 @@ def on_catalogue(ratings: Ratings, job: ShareJob) -> Ratings:
     The catalogue may have items that the vendor has not; nothing is known about those here but their ids.
 
     Raises:
-        DiscreetError: an item is not in the catalogue, or the ratings are on another scale. The line names neither
-            item nor rating, since it is told to the server; a notice does, for whoever runs the node.
+        DiscreetError: an item is not in the catalogue, or the ratings are on another scale: outside of the job's, or
+            none in its upper half. The line names neither item nor rating, since it is told to the server; a notice
+            does, for whoever runs the node.
     """
     place = {name: number for number, name in enumerate(job.items)}
     unknown = next((name for name in ratings.items.ids if name not in place), None)
@@ -43,7 +44,7 @@ def on_catalogue(ratings: Ratings, job: ShareJob) -> Ratings:
         raise DiscreetError("this vendor has items that are not in the job's catalogue")
     low, high = job.scale
     least, most = float(ratings.value.min()), float(ratings.value.max())
-    if not (low <= least <= most <= high) or most <= (low + high) / 2 or least >= (low + high) / 2:
+    if not (low <= least and (low + high) / 2 < most <= high):
         notice(
             f"{ratings.name}: ratings go from {least:g} to {most:g}, the scale of '{job.name}' from {low:g} to {high:g}"
         )
