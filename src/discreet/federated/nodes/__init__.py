@@ -4,7 +4,18 @@ Torch-free, and without an engine: what travels is bytes, and whoever implements
 """
 
 from discreet.federated.nodes.host import Host
-from discreet.federated.nodes.sums import SecureSums
+from discreet.federated.nodes.sums import LostRound, SecureSums
 from discreet.federated.nodes.transport import Answer, Assignment, Contribute, LocalNodes, Nodes, NodeSum, OpenJob
 
-__all__ = ["Answer", "Assignment", "Contribute", "Host", "LocalNodes", "NodeSum", "Nodes", "OpenJob", "SecureSums"]
+__all__ = [
+    "Answer",
+    "Assignment",
+    "Contribute",
+    "Host",
+    "LocalNodes",
+    "LostRound",
+    "NodeSum",
+    "Nodes",
+    "OpenJob",
+    "SecureSums",
+]

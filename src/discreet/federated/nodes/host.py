@@ -96,9 +96,11 @@ class Host:
                 asked = read_request(bytes(request))
                 context = asked.context
                 done = self._begin(asked) if isinstance(asked, Begin) else self._proceed(asked)
-            except Refused as refusal:
+            except Exception as error:
+                refusal = error if isinstance(error, Refused) else _own(error)
                 lasting = isinstance(refusal, WrongTerms | NoContribution)
-                return Refusal(context=context, reason=_named(refusal), lasting=lasting).to_bytes()
+                reason = f"{type(refusal).__name__}: {refusal}"
+                return Refusal(context=context, reason=reason, lasting=lasting).to_bytes()
             if done is None:
                 return Unknown(context=context).to_bytes()
             return Done(context=context, message=done.to_bytes()).to_bytes()
@@ -143,10 +145,7 @@ class Host:
         if asked.job not in self._jobs and asked.description is not None:
             if job_digest(asked.description) != asked.job:
                 raise MalformedMessage("the description of the job does not have its digest")
-            try:
-                self._jobs[asked.job] = self._open_job(asked.description)
-            except Exception as error:
-                raise _own("opening the job", error) from error
+            self._jobs[asked.job] = self._open_job(asked.description)
         return self._jobs.get(asked.job)
 
     def _proceed(self, asked: Proceed) -> Message:
@@ -158,7 +157,7 @@ class Host:
             raise OutOfTurn(f"this node is at step {now.client.step.name}, not {asked.step.name}")
         try:
             return self._step(now, asked)
-        except Refused:
+        except Exception:
             self._round = None
             raise
 
@@ -176,10 +175,7 @@ class Host:
 
     def _contribution(self, now: _Round, task: bytes) -> NDArray[np.int64]:
         plan = now.terms.plan
-        try:
-            vector = now.contribute(Assignment(task, parties=plan.clients, quorum=plan.quorum))
-        except Exception as error:
-            raise _own("its contribution", error) from error
+        vector = np.asarray(now.contribute(Assignment(task, parties=plan.clients, quorum=plan.quorum)))
         if vector.dtype != np.int64 or vector.shape != (now.terms.length,):
             raise NoContribution(
                 f"the round sums {now.terms.length} entries of int64, the node has {vector.shape} of {vector.dtype}"
@@ -187,7 +183,7 @@ class Host:
         return vector
 
 
-def _own(what: str, error: Exception) -> NoContribution:
+def _own(error: Exception) -> NoContribution:
     """A refusal for the node's own reasons.
 
     Those meant for people are passed on. Of any other exception the server learns the type only: the text might tell of
@@ -195,9 +191,5 @@ def _own(what: str, error: Exception) -> NoContribution:
     """
     if isinstance(error, DiscreetError):
         return NoContribution(str(error))
-    _log.error("%s has failed", what, exc_info=error)
-    return NoContribution(f"{what} has failed with {type(error).__name__}; the log of the node says where")
-
-
-def _named(refusal: Refused) -> str:
-    return f"{type(refusal).__name__}: {refusal}"
+    _log.error("a request could not be answered", exc_info=error)
+    return NoContribution(f"the node has failed with {type(error).__name__}; its own log says where")

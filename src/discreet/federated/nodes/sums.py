@@ -19,9 +19,15 @@ from discreet.federated.secure_sum.refusals import Refused
 from discreet.federated.secure_sum.terms import ROUND_ID_BYTES, Terms
 
 ATTEMPTS = 4
-"""How often a sum is begun before the server gives up."""
+"""How often a sum is begun before the server gives up, unless told otherwise."""
 FEWEST = 2
+_PAUSE = 0.25
+"""What part of its patience the server lets pass before it asks a silent node again that it cannot do without."""
 _BETWEEN_LOOKS = 0.05
+
+
+class LostRound(DiscreetError):  # noqa: N818 (named for what has happened)
+    """The quorum was lost while a sum was made. Nothing is known of it; another sum may succeed."""
 
 
 class SecureSums:
@@ -36,6 +42,7 @@ class SecureSums:
         patience: float,
         bits: int = 64,
         everybody: bool = False,
+        attempts: int = ATTEMPTS,
     ) -> None:
         """Prepare to sum.
 
@@ -46,6 +53,8 @@ class SecureSums:
             patience: how many seconds nodes have for each step, and to come back when too few are there.
             bits: sums are mod 2^bits; hosts accept 64 only.
             everybody: whether only a sum of all nodes in the roster will do; one that leaves is then waited for.
+            attempts: how often a sum is begun. Each may have every node contribute anew, so where a contribution costs
+                privacy, once is right.
         """
         if len(roster) < FEWEST:
             raise DiscreetError(f"a secure sum needs at least {FEWEST} nodes, and the roster has {len(roster)}")
@@ -56,19 +65,22 @@ class SecureSums:
         self._bits = bits
         self._everybody = everybody
         self._fewest = len(roster) if everybody else FEWEST
+        self._attempts = attempts
+        self._troubles: Troubles | None = None
 
     def sum(self, task: bytes, length: int) -> NodeSum:
         """The exact sum of the vectors that the nodes contribute to a task.
 
         Raises:
-            DiscreetError: if it cannot be had, with who has answered, why others have not, and what to do.
+            DiscreetError: if it cannot be had, with who has answered, why others have not, and what to do; LostRound
+                if that is for want of a quorum in a round that had begun.
         """
-        troubles = Troubles()
-        for _ in range(ATTEMPTS):
+        troubles, self._troubles = Troubles(after=self._troubles), None
+        for _ in range(self._attempts):
             invited = self._gather(troubles)
             if len(invited) < self._fewest:
                 break
-            troubles.new_round()
+            troubles.new_round(invited)
             attempt = Attempt(self._terms(invited, length), self._job, self._nodes, self._patience, troubles)
             try:
                 total = attempt.run(task)
@@ -76,12 +88,15 @@ class SecureSums:
                 troubles.lost_round(refusal)
                 continue
             return NodeSum(total.values, total.survivors)
-        raise DiscreetError(troubles.in_one_line(self._roster, self._nodes.present(), self._patience))
+        self._troubles = troubles
+        line = troubles.in_one_line(self._roster, self._nodes.present(), self._patience)
+        hopeless = not troubles.lost or len(self._roster.keys() - troubles.lasting) < self._fewest
+        raise DiscreetError(line) if hopeless else LostRound(line)
 
     def _gather(self, troubles: Troubles) -> frozenset[int]:
         """Whom to invite: those who were no trouble in the last round, or else, after a while, all who are there."""
         start = time.monotonic()
-        pause = self._patience / ATTEMPTS if troubles.silent else 0.0
+        pause = _PAUSE * self._patience if troubles.silent else 0.0
         while True:
             present = self._nodes.present()
             for stranger in sorted(present - self._roster.keys()):

@@ -16,23 +16,28 @@ class Troubles:
     """The troubles of one sum.
 
     Attributes:
-        failed: the nodes that dropped out of the last round.
+        failed: the nodes that dropped out of the last round to which they were invited.
         silent: those of them that did not answer at all, and may only need time.
         lasting: the nodes that would refuse this sum whenever they are asked.
+        lost: why the last round as a whole was lost, if it was.
     """
 
-    def __init__(self) -> None:
-        self.failed: set[int] = set()
-        self.silent: set[int] = set()
+    def __init__(self, after: Troubles | None = None) -> None:
+        """None yet; but nodes that dropped out of the last sum, if that was lost, are still known for it."""
+        self.failed: set[int] = set(after.failed) if after else set()
+        self.silent: set[int] = set(after.silent) if after else set()
         self.lasting: set[int] = set()
+        self.lost = ""
         self._reasons: dict[int, str] = {}
         self._said: set[str] = set()
-        self._lost = ""
 
-    def new_round(self) -> None:
-        """Forget who dropped out of the last round, but not what was said."""
-        self.failed, self.silent, self._lost = set(), set(), ""
-        self._reasons = {node: reason for node, reason in self._reasons.items() if node in self.lasting}
+    def new_round(self, invited: Collection[int]) -> None:
+        """Give those who are invited another chance."""
+        self.failed.difference_update(invited)
+        self.silent.difference_update(invited)
+        self.lost = ""
+        for node in invited:
+            self._reasons.pop(node, None)
 
     def no_answer(self, node: int, step: Step) -> None:
         """The node has left, is late or is down."""
@@ -59,8 +64,8 @@ class Troubles:
 
     def lost_round(self, refusal: Refused) -> None:
         """The round has failed as a whole."""
-        self._lost = f"{type(refusal).__name__}: {refusal}"
-        notice(f"the round of the secure sum is lost ({self._lost})")
+        self.lost = f"{type(refusal).__name__}: {refusal}"
+        notice(f"the round of the secure sum is lost ({self.lost})")
 
     def in_one_line(self, roster: Collection[int], present: Collection[int], patience: float) -> str:
         """Why there is no sum, who has answered, and what to do."""
@@ -75,12 +80,10 @@ class Troubles:
         parts = [f"in order: {_listed(well)}", *told]
         if absent:
             parts.append(f"not to be reached: {_listed(absent)}")
-        if self._lost:
-            parts.append(f"the last round was lost ({self._lost})")
-        advice = (
-            f"put right what they say, start the missing nodes or give them more than {patience:g} s; then run again"
-        )
-        return f"the nodes' secure sum has failed: {'; '.join(parts)}. To go on, {advice}"
+        if self.lost:
+            parts.append(f"the last round was lost ({self.lost})")
+        advice = f"Start the missing nodes, allow more than {patience:g} s a step, or put right what is refused"
+        return f"no secure sum over the nodes; {'; '.join(parts)}. {advice}; then run again"
 
     def _fail(self, node: int, reason: str) -> None:
         self.failed.add(node)
