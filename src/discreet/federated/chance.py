@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from discreet.errors import InputError
+from discreet.errors import DiscreetError, InputError
 from discreet.federated.draws import purpose_key, uniforms
 from discreet.files import replacing_file
 from discreet.privacy.noise import Noise, SecureNoise, SimulatedNoise
@@ -25,14 +25,20 @@ from discreet.privacy.noise import Noise, SecureNoise, SimulatedNoise
 Positions = NDArray[np.int64]
 
 
+@dataclass(frozen=True)
+class Attendance:
+    """How readers take part: by a coin of `rate` in each of `rounds` rounds, at most `most` times in all."""
+
+    rate: float
+    most: int
+    rounds: int
+
+
 class Chance(Protocol):
     """Where a node's coins and noise come from."""
 
-    def joining(self, readers: NDArray[np.int32], number: int, rate: float, most: int) -> Positions:
-        """The positions of those readers who join round `number`: by a coin of `rate`, at most `most` times for life.
-
-        Asked once for each contribution.
-        """
+    def joining(self, readers: NDArray[np.int32], number: int, attendance: Attendance) -> Positions:
+        """The positions of those readers who join round `number`; asked once for each contribution."""
         ...
 
     def noise(self, number: int) -> Noise:
@@ -47,14 +53,14 @@ class SimulatedChance:
     seed: int
     node: int = 0
 
-    def joining(self, readers: NDArray[np.int32], number: int, rate: float, most: int) -> Positions:
+    def joining(self, readers: NDArray[np.int32], number: int, attendance: Attendance) -> Positions:
         """Coins by reader and round; a reader's earlier coins say how often she has joined."""
-        if rate >= 1:
-            return np.arange(len(readers) if number <= most else 0)
+        if attendance.rate >= 1:
+            return np.arange(len(readers) if number <= attendance.most else 0)
         joined = np.zeros(len(readers), np.int64)
         for earlier in range(1, number):
-            joined += self._coins(readers, earlier, rate)
-        return np.flatnonzero(self._coins(readers, number, rate) & (joined < most))
+            joined += self._coins(readers, earlier, attendance.rate)
+        return np.flatnonzero(self._coins(readers, number, attendance.rate) & (joined < attendance.most))
 
     def _coins(self, readers: NDArray[np.int32], number: int, rate: float) -> NDArray[np.bool_]:
         return np.asarray(uniforms(self.seed, number, "join", readers) < rate)
@@ -74,34 +80,43 @@ class SecretChance:
     book: Path
     audience: str
 
-    def joining(self, readers: NDArray[np.int32], number: int, rate: float, most: int) -> Positions:
-        """Secret coins. Whoever joins is in the book, on disk, before this returns."""
-        joined = self._joined(len(readers))
+    def joining(self, readers: NDArray[np.int32], number: int, attendance: Attendance) -> Positions:
+        """Secret coins. Whoever joins is in the book, on disk, before this returns.
+
+        Raises:
+            DiscreetError: as many contributions were made as there are rounds; no reader joins another.
+        """
+        made, joined = self._read(len(readers))
+        if made >= attendance.rounds:
+            raise DiscreetError(f"all {attendance.rounds} contributions to this training have been made")
         coins = np.frombuffer(SecureNoise().random_bytes(8 * len(readers)), np.uint64)
-        heads = (coins >> np.uint64(11)).astype(np.float64) * 2.0**-53 < rate
-        chosen = heads & (joined < most)
-        self._write(joined + chosen)
+        heads = (coins >> np.uint64(11)).astype(np.float64) * 2.0**-53 < attendance.rate
+        chosen = heads & (joined < attendance.most)
+        self._write(made + 1, joined + chosen)
         return np.flatnonzero(chosen)
 
     def noise(self, number: int) -> Noise:
         """Noise that nobody can repeat."""
         return SecureNoise()
 
-    def _joined(self, readers: int) -> NDArray[np.int64]:
+    def _read(self, readers: int) -> tuple[int, NDArray[np.int64]]:
+        """How many contributions were made, and how often each reader has joined."""
         if not self.book.exists():
-            return np.zeros(readers, np.int64)
+            return 0, np.zeros(readers, np.int64)
         try:
             with safe_open(self.book, framework="numpy") as file:
-                audience, joined = file.metadata()["audience"], file.get_tensor("joined")
-        except (SafetensorError, OSError, KeyError, TypeError) as error:
+                about, joined = file.metadata(), file.get_tensor("joined")
+            audience, made = about["audience"], int(about["contributions"])
+        except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
             raise InputError(self.book, f"is no book of participations ({error}); nobody may join without it") from None
         if audience != self.audience or joined.shape != (readers,):
             raise InputError(self.book, "is the book of other readers; a training ends with the readers it began with")
-        return np.asarray(joined, np.int64)
+        return made, np.asarray(joined, np.int64)
 
-    def _write(self, joined: NDArray[np.int64]) -> None:
+    def _write(self, made: int, joined: NDArray[np.int64]) -> None:
+        about = {"audience": self.audience, "contributions": str(made)}
         with replacing_file(self.book) as draft:
-            save_file({"joined": joined}, draft, metadata={"audience": self.audience})
+            save_file({"joined": joined}, draft, metadata=about)
             _flush(draft)
         _flush(self.book.parent)
 

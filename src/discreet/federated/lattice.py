@@ -69,6 +69,12 @@ def flat(values: Mapping[str, Tensor]) -> NDArray[np.float64]:
     return np.concatenate([value.detach().double().numpy().ravel() for value in values.values()])
 
 
+def flat_rows(values: Mapping[str, Tensor]) -> NDArray[np.float64]:
+    """The values of several clients [clients, …] as one row each."""
+    rows = [value.detach().flatten(1).double().numpy() for value in values.values()]
+    return np.concatenate(rows, axis=1)
+
+
 def unflat(vector: NDArray[np.float64], like: Mapping[str, Tensor]) -> Parameters:
     """The inverse of `flat`, in the shapes of `like`."""
     sizes = [value.numel() for value in like.values()]

@@ -30,11 +30,13 @@ class Task:
     """What every method is given: the data, and public vectors of the articles' titles.
 
     `text` names the source of the vectors, as `encode_texts` takes it. They are made when first asked for.
-    `found` keeps what methods found in public text, so that the next training need not look again.
+    `found` keeps what methods found in public text, so that the next training need not look again. `centre` is what
+    text vectors are centred on where somebody else has decided it.
     """
 
     data: NewsData
     text: str = "auto"
+    centre: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
     found: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -58,7 +60,7 @@ class Task:
     @cached_property
     def _text(self) -> tuple[TextVectors, NDArray[np.float32]]:
         used, known = (self._occurring(splits) for splits in (self.data.splits, ["train"]))
-        return self._centred(np.flatnonzero(used), known)
+        return self._centred(np.flatnonzero(used), known, self.centre)
 
     @cached_property
     def public_vectors(self) -> TextVectors:
@@ -76,12 +78,15 @@ class Task:
         shown[self.data.splits["train"].shown] = True
         return self._centred(np.arange(len(shown)), shown)
 
-    def _centred(self, rows: NDArray[np.int64], known: NDArray[np.bool_]) -> tuple[TextVectors, NDArray[np.float32]]:
-        """The vectors of some articles, centred on the mean of those among them that are `known`; and that mean."""
+    def _centred(
+        self, rows: NDArray[np.int64], known: NDArray[np.bool_], centre: NDArray[np.float32] | None = None
+    ) -> tuple[TextVectors, NDArray[np.float32]]:
+        """The vectors of some articles, centred on `centre` or else on the mean of the `known`; and that centre."""
         encoded = encode_texts([self.data.articles.titles[row] for row in rows.tolist()], self.text)
         titled = encoded.matrix.any(axis=1)
-        central = encoded.matrix[titled & known[rows]]
-        centre = central.mean(axis=0) if len(central) else np.zeros(encoded.matrix.shape[1], np.float32)
+        if centre is None:
+            central = encoded.matrix[titled & known[rows]]
+            centre = central.mean(axis=0) if len(central) else np.zeros(encoded.matrix.shape[1], np.float32)
         matrix = np.zeros((len(known), encoded.matrix.shape[1]), np.float32)
         matrix[rows[titled]] = unit_rows(encoded.matrix[titled] - centre)
         return TextVectors(matrix, encoded.source), centre

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,12 @@ class Federation(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class FederatedMethod(NeuralMethod):
-    """A method whose server needs no more than a sum over readers."""
+    """A method whose server needs no more than a sum over readers.
+
+    A loss tells of clicks as a gradient does. A simulation shows it; nodes send it only where `tells_loss`.
+    """
+
+    tells_loss: ClassVar[bool] = True
 
     def contribution(
         self, setup: Setup, parameters: Parameters, number: int, parties: Parties | None = None
@@ -57,7 +62,8 @@ class FederatedMethod(NeuralMethod):
         samples = setup.clients.draw(chosen, setup.seed, number, self.negatives)
         weights = self.weights(samples)
         summed = self.summed(setup, parameters, samples, weights)
-        return ReadersSum(summed.gradient, weights.sum(), summed.losses.sum(), len(samples)).to_lattice()
+        losses, count = (summed.losses.sum(), len(samples)) if parties is None or self.tells_loss else (0.0, 0)
+        return ReadersSum(summed.gradient, weights.sum(), losses, count).to_lattice()
 
     def length(self, parameters: Mapping[str, Tensor]) -> int:
         """How many numbers a contribution has."""

@@ -55,17 +55,21 @@ class Setup:
 
 @dataclass(frozen=True)
 class Part:
-    """The readers whose number leaves the rest `number` when divided by `of`: those of node `number` among `of`."""
+    """Which node this is, and which of the readers in its data are its own.
 
-    number: int
-    of: int
+    Where the data is divided among `of` nodes, node n has the readers whose numbers leave the rest n; where each has
+    data of its own (`of` = 1), all of them.
+    """
+
+    node: int = 0
+    of: int = 1
 
     def __post_init__(self) -> None:
-        if not 0 <= self.number < self.of:
-            raise ValueError(f"of {self.of} parts there is none with the number {self.number}")
+        if self.node < 0 or (self.of > 1 and self.node >= self.of) or self.of < 1:
+            raise ValueError(f"of {self.of} parts there is none for node {self.node}")
 
 
-ALL_READERS = Part(0, 1)
+ALL_READERS = Part()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,10 +183,10 @@ class NeuralMethod(ABC):
         word_vectors = _public_words(names["words"])
         network = Network(make_model(self.model, self.preset, table, seed, word_vectors=word_vectors))
         train = task.data.splits["train"]
-        own = train if part == ALL_READERS else train.select(train.reader % part.of == part.number)
+        own = train if part.of == 1 else train.select(train.reader % part.of == part.node)
         clients = Clients.from_impressions(own, network.model.history_length, self.history_clicks)
-        chance = chance or SimulatedChance(seed, part.number)
-        return Setup(network, table, names, word_vectors, clients, seed, part.number, chance)
+        chance = chance or SimulatedChance(seed, part.node)
+        return Setup(network, table, names, word_vectors, clients, seed, part.node, chance)
 
     def _identity(self, task: Task, seed: int) -> dict[str, str]:
         settings = {key: str(value) for key, value in vars(self).items() if key not in ("rounds", "epsilon_serving")}

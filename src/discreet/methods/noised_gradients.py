@@ -35,6 +35,7 @@ class NoisedGradients(FederatedMethod):
     """
 
     unit: ClassVar[Unit]
+    tells_loss: ClassVar[bool] = False
 
     epsilon: float
     clip: float = 0.005

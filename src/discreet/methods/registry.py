@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, get_type_hints
 
@@ -11,6 +12,7 @@ from discreet.methods import baselines
 from discreet.methods.base import Method
 from discreet.methods.centralized import Centralized
 from discreet.methods.click_reports.method import ClickReports
+from discreet.methods.dp_fedavg import DPFedAvg
 from discreet.methods.dp_fedrec import DPFedRec
 from discreet.methods.fednewsrec import FedNewsRec
 from discreet.methods.fedrec import FedRec
@@ -33,6 +35,7 @@ METHODS: dict[str, Callable[..., Method]] = {
     "fednewsrec": FedNewsRec,
     "dp_fedrec": DPFedRec,
     "privaterec": PrivateRec,
+    "dp_fedavg": DPFedAvg,
     "click_reports": ClickReports,
     "strict_privaterec": StrictPrivateRec,
     "user_codes": UserCodes,
@@ -69,5 +72,15 @@ def setting_names(name: str) -> list[str]:
 
 
 def settings_of(method: Method) -> dict[str, Any]:
-    """The method's settings as plain values; `make_method` takes them back."""
+    """The method's settings by name; `make_method` takes them back."""
     return dataclasses.asdict(method) if dataclasses.is_dataclass(method) else {}
+
+
+def plain_settings(method: Method) -> dict[str, Any]:
+    """The method's settings as JSON has them: infinity is the string "inf"."""
+    return {name: "inf" if value == math.inf else value for name, value in settings_of(method).items()}
+
+
+def method_from_plain(name: str, settings: Mapping[str, Any]) -> Method:
+    """The inverse of `plain_settings`."""
+    return make_method(name, {key: math.inf if value == "inf" else value for key, value in settings.items()})

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from discreet.errors import InputError
 from discreet.evaluation.curve import write_curve
 from discreet.files import creating_folder
 from discreet.methods.base import Method, State
-from discreet.methods.registry import make_method, settings_of
+from discreet.methods.registry import method_from_plain, plain_settings
 
 FORMAT = 1
 
@@ -44,7 +43,7 @@ class Run:
             "format": FORMAT,
             "discreet": __version__,
             "method": self.method.name,
-            "settings": {name: _plain(value) for name, value in settings_of(self.method).items()},
+            "settings": plain_settings(self.method),
             "data": self.data,
             "seed": self.seed,
             "text": self.text,
@@ -69,20 +68,12 @@ class Run:
         except (SafetensorError, OSError) as error:
             raise InputError(weights, f"is damaged ({error}); train the run again") from error
         return cls(
-            method=make_method(about["method"], {name: _number(value) for name, value in about["settings"].items()}),
+            method=method_from_plain(about["method"], about["settings"]),
             state=state,
             data=about["data"],
             seed=about["seed"],
             text=about["text"],
         )
-
-
-def _plain(value: Any) -> Any:
-    return "inf" if isinstance(value, float) and math.isinf(value) else value
-
-
-def _number(value: Any) -> Any:
-    return math.inf if value == "inf" else value
 
 
 def _about(path: Path) -> dict[str, Any]:

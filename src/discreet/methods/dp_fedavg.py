@@ -1,0 +1,222 @@
+"""DP-FedAvg: training with user-level privacy that holds, by clipped updates and noise that readers add together.
+
+McMahan, Ramage, Talwar, Zhang: Learning differentially private recurrent language models. ICLR 2018; with the noise
+inside a secure sum, as in Kairouz, Liu, Steinke: The distributed discrete Gaussian mechanism. ICML 2021.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from discreet.errors import DiscreetError
+from discreet.federated.chance import Attendance
+from discreet.federated.lattice import Integers, flat_rows, unflat
+from discreet.federated.objective import Parameters
+from discreet.federated.optimisers import FedAdam, Optimiser
+from discreet.federated.rounds import RoundResult
+from discreet.federated.secure_sum.plan import COLLUDING, DROPPING
+from discreet.federated.simulator import client_differences, client_gradients
+from discreet.methods.base import State
+from discreet.methods.federated import FederatedMethod, Parties
+from discreet.methods.neural import Setup
+from discreet.methods.ranking import OnDevice, Serving
+from discreet.methods.serving import NoisedVector
+from discreet.privacy.distributed_gaussian import DistributedGaussian
+from discreet.privacy.guarantee import Guarantee, Scope
+from discreet.privacy.lattice_price import LatticePrice
+from discreet.privacy.mechanisms.base import Calibration
+from discreet.privacy.participation import epsilon_hidden, epsilon_seen, multiplier_for, user_guarantee
+
+MOST_READERS = 10**8
+"""The lattice has room for the updates of so many readers in one sum."""
+
+UNIT = 2**36
+"""The steps of a clip, with room for that many readers in sums of 64 bits."""
+
+_PRICE = LatticePrice(ratio=1e-14, distance=1e-17)
+"""What the lattice may cost, over all rounds."""
+
+_LARGEST_EPSILON = 16.0
+
+
+class Participation(StrEnum):
+    """Whether the server sees who takes part in a round, so that the noise cannot count on its not knowing."""
+
+    SEEN = "seen"
+    HIDDEN = "hidden"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DPFedAvg(FederatedMethod):
+    """Every reader's update is clipped to norm C and counts the same; the parties add Gaussian noise of zC together.
+
+    The budget ε, at δ, is a reader's for life. A reader joins each round by a coin of probability `fraction`, at most
+    `participations` times, which her device counts. The noise is for a server that sees who takes part, or for one that
+    does not (`participation` hidden: it must then not be told, and only the coins make it cheaper).
+
+    What a party adds is enough even if a fifth of the parties drop out and a tenth tell the server their noise. The
+    parties are the readers in a simulation, and the nodes where nodes host readers: then a reader is protected from the
+    server and from the other nodes, not from the node that has her history.
+
+    The theorem is that of `privacy.participation`, on the lattice of `privacy.distributed_gaussian`: unit a user,
+    neighbours with and without (zeroed) updates of one user, L2 sensitivity C. How many readers there are is public.
+
+    Attributes:
+        delta: δ of the budget.
+        clip: C, the largest norm of an update.
+        participations: How often a reader takes part at most; 0 stands for a quarter above the expected number.
+        participation: Whom the noise is for: `seen` or `hidden`.
+        local_steps: Steps of gradient descent on the device; the update is what they change.
+        local_rate: The learning rate of these steps.
+    """
+
+    name: ClassVar[str] = "dp_fedavg"
+    tells_loss: ClassVar[bool] = False
+
+    epsilon: float = 5.0
+    delta: float = 1e-6
+    rounds: int = 20
+    fraction: float = 1.0
+    rate: float = 1e-2
+    clip: float = 1.0
+    participations: int = 0
+    participation: Participation = Participation.SEEN
+    local_steps: int = 1
+    local_rate: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        try:
+            object.__setattr__(self, "participation", Participation(self.participation))
+        except ValueError:
+            raise DiscreetError(
+                f"{self.name}: participation is {' or '.join(Participation)}, not '{self.participation}'"
+            ) from None
+        if not 0 < self.clip < math.inf or self.participations < 0:
+            raise DiscreetError(f"{self.name}: clip must be above 0, participations at least 0")
+        if self.local_steps < 1 or not 0 < self.local_rate < math.inf:
+            raise DiscreetError(f"{self.name}: local_steps must be at least 1, local_rate above 0")
+        if not 1e-12 <= self.delta < 0.1:
+            raise DiscreetError(f"{self.name}: delta must be at least 1e-12 and below 0.1, not {self.delta}")
+        if not (self.epsilon <= _LARGEST_EPSILON or math.isinf(self.epsilon)):
+            raise DiscreetError(f"{self.name}: epsilon must be at most {_LARGEST_EPSILON:g} (or inf)")
+
+    @property
+    def attendance(self) -> Attendance:
+        """How readers join."""
+        expected = math.ceil(1.25 * self.fraction * self.rounds)
+        return Attendance(self.fraction, min(self.rounds, self.participations or expected), self.rounds)
+
+    @property
+    def multiplier(self) -> float:
+        """z, the noise that stays hidden over the clip; 0 for ε = ∞."""
+        if math.isinf(self.epsilon):
+            return 0.0
+        joins, hidden = self.attendance, self.participation is Participation.HIDDEN
+        return multiplier_for(self.epsilon, self.delta, joins.most, hidden=hidden, rate=joins.rate, rounds=joins.rounds)
+
+    def optimiser(self) -> Optimiser:
+        """FedAdam; τ far below a clipped update's size, so that small ones still move the model."""
+        return FedAdam(self.rate, tau=1e-6)
+
+    def contribution(
+        self, setup: Setup, parameters: Parameters, number: int, parties: Parties | None = None
+    ) -> Integers:
+        """The sum of the joining readers' clipped updates with the party's noise; then how many readers there are."""
+        lattice = self.lattice(parameters, parties or self._readers_as_parties(len(setup.clients)))
+        joining = setup.chance.joining(setup.clients.reader, number, self.attendance)
+        total = np.zeros(lattice.dimension, np.int64)
+        for updates in self.updates(setup, parameters, number, joining):
+            total += lattice.integers(updates).sum(axis=0)
+        if self.multiplier:
+            noise = setup.chance.noise(number)
+            total += lattice.party_noise(noise) if parties else lattice.summed_noise(noise, lattice.parties)
+        return np.append(total, len(setup.clients))
+
+    def updates(
+        self, setup: Setup, parameters: Parameters, number: int, joining: NDArray[np.int64]
+    ) -> Iterator[NDArray[np.float64]]:
+        """What each joining reader would change, a few readers at a time, one in each row; not clipped yet."""
+        samples = setup.clients.draw(joining, setup.seed, number, self.negatives)
+        if self.local_steps == 1:
+            for chunk in client_gradients(setup.network, setup.table, parameters, samples):
+                yield flat_rows(chunk.gradients) / samples.counts[chunk.positions, None]
+            return
+        differences = client_differences(
+            setup.network, setup.table, parameters, samples, self.local_steps, self.local_rate
+        )
+        for chunk in differences:
+            yield flat_rows(chunk.gradients) / (self.local_rate * self.local_steps)
+
+    def length(self, parameters: Mapping[str, Tensor]) -> int:
+        """A value for each parameter, and the number of readers."""
+        return sum(value.numel() for value in parameters.values()) + 1
+
+    def result(self, parameters: Parameters, total: Integers, nodes: tuple[int, ...] = (0,)) -> RoundResult:
+        """The mean update: the sum over the expected number of participants, since the true one is not told."""
+        expected = self.fraction * int(total[-1])
+        if not expected > 0:
+            return RoundResult(None, math.nan, nodes)
+        mean = total[:-1].astype(np.float64) * (self.clip / UNIT / expected)
+        direction = {name: value.to(parameters[name].dtype) for name, value in unflat(mean, parameters).items()}
+        return RoundResult(direction, math.nan, nodes)
+
+    def lattice(self, parameters: Mapping[str, Tensor], parties: Parties) -> DistributedGaussian:
+        """Whose noise is how large, on which lattice.
+
+        Raises:
+            DiscreetError: the lattice would cost more than is kept for it.
+        """
+        chosen = DistributedGaussian(
+            multiplier=self.multiplier or 1.0,
+            clip=self.clip,
+            dimension=sum(value.numel() for value in parameters.values()),
+            contributions=MOST_READERS,
+            parties=parties.invited,
+            quorum=parties.quorum,
+            colluders=int(COLLUDING * parties.invited),
+        )
+        price = chosen.price(self.rounds)
+        if chosen.unit != UNIT or price.ratio > _PRICE.ratio or price.distance > _PRICE.distance:
+            raise DiscreetError(f"{self.name}: no lattice is fine enough for so large a model and so many rounds")
+        return chosen
+
+    def guarantee(self, state: State) -> Guarantee:
+        """For a reader's life, against the server that the noise is for; see `privacy.participation` for the proof."""
+        return self._guarantee(state, hidden=self.participation is Participation.HIDDEN)
+
+    def other_guarantee(self, state: State) -> Guarantee:
+        """The same against the other kind of server."""
+        return self._guarantee(state, hidden=self.participation is Participation.SEEN)
+
+    def _guarantee(self, state: State, hidden: bool) -> Guarantee:
+        told = "clipped updates, Gaussian noise in a secure sum" + (" (simulated)" if "simulated" in state else "")
+        if math.isinf(self.epsilon):
+            return Guarantee.unprotected("clipped updates without noise", Scope.LIFETIME)
+        if self.history_clicks:
+            return Guarantee.unprotected(f"{told}, negatives from all readers' histories", Scope.LIFETIME)
+        joins, z = self.attendance, self.multiplier
+        if hidden:
+            epsilon = epsilon_hidden(z, self.delta, joins.rate, joins.rounds, joins.most, price=_PRICE)
+        else:
+            epsilon = epsilon_seen(z, self.delta, joins.most, price=_PRICE)
+        return user_guarantee(epsilon, self.delta, hidden=hidden, mechanism=told)
+
+    def serving(self, size: int, seed: int) -> Serving:
+        """On the device, or the noised vector (VDP) of PrivateRec's comparison."""
+        if self.epsilon_serving is None:
+            return OnDevice()
+        return NoisedVector(self.epsilon_serving, size, seed, Calibration.EXACT)
+
+    def _readers_as_parties(self, readers: int) -> Parties:
+        """Where readers add up themselves: as many as are expected in a round."""
+        invited = max(2, round(self.fraction * readers))
+        return Parties(invited, invited - int(DROPPING * invited))

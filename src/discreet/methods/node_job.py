@@ -1,0 +1,151 @@
+"""Training as a job of nodes: what the server tells them, what each computes, and when it refuses.
+
+A node knows its readers, the server the model. The description of the job says once what is trained and how; each
+round's task carries the parameters and the round's number. A node opens a job only if both mean the same articles and
+the same text vectors.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+
+from discreet.data.news import Articles, NewsData
+from discreet.errors import DiscreetError
+from discreet.federated.chance import Chance
+from discreet.federated.lattice import Integers
+from discreet.federated.nodes import Assignment
+from discreet.federated.objective import Parameters
+from discreet.methods.base import Task
+from discreet.methods.federated import FederatedMethod, Parties
+from discreet.methods.neural import Part, Setup
+from discreet.methods.registry import method_from_plain, plain_settings
+
+KIND = "train"
+FORMAT = 1
+_NUMBER = struct.Struct("<Q")
+
+
+@dataclass(frozen=True)
+class Description:
+    """What is trained, and on which public text.
+
+    Attributes:
+        method: with all its settings.
+        seed: of the training; the noise of real nodes does not come from it.
+        text: where title vectors come from, as `Task` has it.
+        source: what that turned out to be at the server.
+        centre: what title vectors are centred on.
+        catalogue: a digest of all articles.
+    """
+
+    method: FederatedMethod
+    seed: int
+    text: str
+    source: str
+    centre: NDArray[np.float32]
+    catalogue: str
+
+    @classmethod
+    def of(cls, method: FederatedMethod, task: Task, seed: int) -> Description:
+        """The job of training `method` on the articles of `task`."""
+        source, centre = "", np.zeros(0, np.float32)
+        if method.model == "plm_nr":
+            source, centre = task.text_vectors.source, task.text_centre
+        return cls(method, seed, task.text, source, centre, catalogue_digest(task.data.articles))
+
+    def to_bytes(self) -> bytes:
+        """One line of JSON."""
+        about: dict[str, Any] = {
+            "kind": KIND,
+            "format": FORMAT,
+            "method": self.method.name,
+            "settings": plain_settings(self.method),
+            "seed": self.seed,
+            "text": self.text,
+            "source": self.source,
+            "centre": self.centre.tolist(),
+            "catalogue": self.catalogue,
+        }
+        return json.dumps(about, sort_keys=True).encode() + b"\n"
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Description:
+        """Read a description, refusing what is none."""
+        try:
+            about = json.loads(data)
+            if about["kind"] != KIND or about["format"] != FORMAT:
+                raise DiscreetError(f"a training of format {about['format']}; this node knows format {FORMAT}")
+            method = method_from_plain(str(about["method"]), about["settings"])
+            centre = np.array(about["centre"], np.float32)
+            described = cls(method, int(about["seed"]), about["text"], about["source"], centre, about["catalogue"])  # type: ignore[arg-type]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DiscreetError(f"the description of the training cannot be read ({error})") from error
+        if not isinstance(method, FederatedMethod):
+            raise DiscreetError(f"{about['method']} does not train over nodes")
+        return described
+
+    def task(self, data: NewsData) -> Task:
+        """The same task with a node's own data, if the articles and the text vectors are the server's."""
+        if catalogue_digest(data.articles) != self.catalogue:
+            raise DiscreetError("the server's articles are not those of this node; both need the same catalogue")
+        task = Task(data, self.text, self.centre if len(self.centre) else None)
+        if self.source and task.text_vectors.source != self.source:
+            raise DiscreetError(
+                f"the server has title vectors from {self.source}, this node from {task.text_vectors.source}"
+            )
+        return task
+
+
+class TrainingNode:
+    """A node's side of a training: the model, its own readers, and an answer to every task."""
+
+    def __init__(self, description: Description, task: Task, part: Part, chance: Chance | None = None) -> None:
+        self.method = description.method
+        self.setup: Setup = self.method.setup(task, description.seed, part, chance)
+        self.start: Parameters = self.method.start(self.setup)
+
+    def contribute(self, assignment: Assignment) -> Integers:
+        """The contribution to the round that the task names."""
+        parameters, number = read_task(assignment.task, self.start)
+        if not 1 <= number <= self.method.rounds:
+            raise DiscreetError(f"round {number} is not one of the {self.method.rounds} rounds of this training")
+        parties = Parties(assignment.parties, assignment.quorum)
+        return self.method.contribution(self.setup, parameters, number, parties)
+
+
+def write_task(parameters: Parameters, number: int) -> bytes:
+    """The task of round `number`: contribute at these parameters."""
+    return _NUMBER.pack(number) + save({name: value.contiguous() for name, value in parameters.items()})
+
+
+def read_task(data: bytes, like: Parameters) -> tuple[Parameters, int]:
+    """Parameters and round of a task; refused unless names, shapes and types are those of `like`, all finite."""
+    try:
+        (number,), found = _NUMBER.unpack_from(data), load(data[_NUMBER.size :])
+    except (struct.error, SafetensorError) as error:
+        raise DiscreetError(f"the task cannot be read ({error})") from error
+    if found.keys() != like.keys() or any(
+        found[name].shape != value.shape or found[name].dtype != value.dtype for name, value in like.items()
+    ):
+        raise DiscreetError("the task's parameters are not those of this model")
+    if not all(torch.isfinite(value).all() for value in found.values()):
+        raise DiscreetError("the task's parameters are not finite")
+    return {name: found[name] for name in like}, number
+
+
+def catalogue_digest(articles: Articles) -> str:
+    """A digest of all that models read of the articles."""
+    digest = hashlib.blake2b(digest_size=16)
+    for texts in (articles.ids, articles.titles, articles.abstracts, articles.categories, articles.subcategories):
+        digest.update(json.dumps(list(texts)).encode())
+    return digest.hexdigest()
