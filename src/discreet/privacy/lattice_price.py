@@ -91,7 +91,7 @@ class LatticePrice:
         on_lattice, its_delta = self.carried(epsilon, delta * (1 - RESERVE))
         if its_delta > delta:
             raise DiscreetError(
-                f"the lattice is too coarse for δ = {delta:g} at ε = {epsilon:.4g}: it makes {its_delta:.2g} of it;"
+                f"the lattice is too coarse for δ = {delta:g} at ε = {epsilon:.4g}: it makes {its_delta:.6g} of it;"
                 " sum more bits, fewer contributions or fewer values"
             )
         return on_lattice

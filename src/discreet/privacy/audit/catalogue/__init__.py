@@ -1,5 +1,5 @@
 """The audits of the mechanisms in `discreet.privacy`, registered when this package is imported."""
 
-from discreet.privacy.audit.catalogue import attention, choices, float_noise, noise
+from discreet.privacy.audit.catalogue import attention, choices, distributed, float_noise, noise
 
-__all__ = ["attention", "choices", "float_noise", "noise"]
+__all__ = ["attention", "choices", "distributed", "float_noise", "noise"]
