@@ -119,6 +119,23 @@ def test_garbage_of_one_node_is_its_own_loss(step, kind, said):
     assert wire.rounds() == 2
 
 
+def test_a_node_speaks_for_itself_only(said):
+    town = Town(7)
+    wire = Wire(town)
+    straight = wire.ask
+
+    def crossed(requests, patience):
+        came = straight(requests, patience)
+        return came | ({3: came[4], 4: came[3]} if {3, 4} <= came.keys() else {})
+
+    wire.ask = crossed
+    assert sums_over(wire).sum(b"", LENGTH).nodes == (1, 2, 5, 6, 7)
+    assert said == [
+        f"node {node}: wrong answer at step ADVERTISE, MalformedMessage: it answers in the name of node {other}"
+        for node, other in ((3, 4), (4, 3))
+    ]
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.sampled_from(STEPS), st.data())
 def test_damage_to_one_answer_never_makes_a_sum_wrong(step, data):
