@@ -18,7 +18,6 @@ from discreet.cli.options import (
     Split,
     Text,
     console,
-    open_with_train,
     parse_epsilons,
     parse_settings,
     print_json,
@@ -64,6 +63,7 @@ def compare(
 
     Example: discreet compare world --methods popularity,content,combined
     """
+    from discreet.data.open import open_with_train
     from discreet.data.split import half_of_readers
     from discreet.evaluation.table import rich_table
     from discreet.methods.base import Task

@@ -15,7 +15,6 @@ from discreet.cli.options import (
     Seed,
     Split,
     console,
-    open_with_train,
     parse_epsilons,
     print_json,
     say,
@@ -43,6 +42,7 @@ def evaluate(
 
     Example: discreet evaluate runs/privaterec world --epsilon-serving 1,10
     """
+    from discreet.data.open import open_with_train
     from discreet.evaluation.results import Comparison
     from discreet.evaluation.table import rich_table
     from discreet.evaluation.uncertainty import estimate

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from discreet.errors import DiscreetError, InputError
-
-if TYPE_CHECKING:
-    from discreet.data.news import NewsData
+from discreet.errors import DiscreetError
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output, for scripts.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random; the same seed gives the same result.")]
@@ -50,16 +47,6 @@ def say(line: str) -> None:
 def print_json(value: Any) -> None:
     """Print `value` as JSON on standard output, untouched by colours or line wrapping."""
     print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def open_with_train(path: Path) -> NewsData:
-    """The news at `path`; methods learn from its train split, and title vectors are centred on it."""
-    from discreet.data.open import open_news
-
-    news = open_news(path)
-    if "train" not in news.splits:
-        raise InputError(path, f"has no train split, only {', '.join(news.splits)}; give the folder that holds both")
-    return news
 
 
 def parse_settings(pairs: list[str] | None) -> dict[str, int | float | str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +15,6 @@ from discreet.cli.options import (
     Seed,
     Settings,
     Text,
-    open_with_train,
     parse_epsilons,
     parse_settings,
     print_json,
@@ -22,12 +22,26 @@ from discreet.cli.options import (
 )
 from discreet.errors import DiscreetError
 
+if TYPE_CHECKING:
+    from discreet.methods.base import Method
+    from discreet.methods.federated import Federation
+    from discreet.methods.run import Run
+
+
+class Engine(StrEnum):
+    """What carries a training: this process, or Flower."""
+
+    LOCAL = "local"
+    FLOWER = "flower"
+
 
 def train(
     data: NewsPath,
     method: Annotated[str, typer.Option(help="How to train; 'discreet list' names the methods and their settings.")],
     out: Annotated[Path, typer.Option(metavar="RUN", help="The folder that the run is written to.")],
-    model: Annotated[str | None, typer.Option(help="The model to train: plm_nr, nrms, naml or fednewsrec.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The model to train: plm_nr, nrms, naml, fednewsrec or bilinear.")
+    ] = None,
     preset: Annotated[str | None, typer.Option(help="The model's sizes: small, or as published.")] = None,
     rounds: Annotated[int | None, typer.Option(min=1, help="How many rounds to train.")] = None,
     epsilon: Annotated[str | None, typer.Option(help="The privacy budget of training; inf for no noise.")] = None,
@@ -36,6 +50,17 @@ def train(
     ] = None,
     settings: Settings = None,
     text: Text = "auto",
+    engine: Annotated[
+        Engine, typer.Option(help="This process (local), or Flower: its simulation, or the nodes of a --superlink.")
+    ] = Engine.LOCAL,
+    nodes: Annotated[
+        int | None, typer.Option(min=2, help="Divide the readers among so many nodes, joined by secure sums.")
+    ] = None,
+    superlink: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="With flower: train over the nodes of this deployment ('discreet nodes')."),
+    ] = None,
+    patience: Annotated[float, typer.Option(min=0.1, help="Seconds that nodes have for each step of a round.")] = 120.0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a training that was interrupted.")] = False,
     overwrite: Overwrite = False,
     seed: Seed = 0,
@@ -46,11 +71,19 @@ def train(
     Interrupted (Ctrl-C, or worse), the last finished rounds stay in RUN.checkpoint; --resume goes on from there and
     ends with the same weights as a training that was never interrupted.
 
+    With --nodes or --engine flower the readers are divided among nodes, and the server sees secure sums over nodes
+    alone. The same number of nodes and the same seed give the same weights, whoever carries the messages.
+
     Example: discreet train world --method privaterec --model nrms --rounds 200 --epsilon 10 --out runs/privaterec
+
+    Example: discreet train world --method dp_fedavg --epsilon 3 --engine flower --nodes 4 --out runs/dp
     """
+    from discreet.data.open import open_with_train
+    from discreet.methods.across import AcrossNodes, hosts_in_process, on_one_machine
     from discreet.methods.base import Task
     from discreet.methods.registry import make_method
     from discreet.methods.run import Run
+    from discreet.methods.training import federated, refuse_surprises, train_to_run
 
     given = {"model": model, "preset": preset, "rounds": rounds, "calibration": calibration, **parse_settings(settings)}
     chosen_settings = {name: value for name, value in given.items() if value is not None}
@@ -59,26 +92,72 @@ def train(
             raise DiscreetError(f"--epsilon takes one budget to train with, not '{epsilon}'; 'compare' takes several")
         chosen_settings["epsilon"] = budgets[0]
     chosen = make_method(method, chosen_settings)
-    checkpoint = out.with_name(out.name + ".checkpoint")
-    _refuse_surprises(out, checkpoint, resume, overwrite)
+    if superlink is not None and (engine is Engine.LOCAL or nodes is not None):
+        raise DiscreetError("--superlink says which nodes there are: it goes with --engine flower, without --nodes")
+    if nodes is not None or engine is Engine.FLOWER:
+        federated(chosen)
+    refuse_surprises(out, resume, overwrite)
+    if superlink is not None:
+        _on_deployment(chosen, superlink, data, text, seed, out, resume, overwrite, patience)
+        return _tell(Run.load(out), out, as_json)
     task = Task(open_with_train(data), text)
-    state = chosen.train(task, seed, checkpoint)
-    run = Run(chosen, state, task.data.name, seed, text)
-    run.save(out, overwrite=overwrite)
-    checkpoint.unlink(missing_ok=True)
-    guarantee = chosen.guarantee(state)
-    if as_json:
-        print_json({"run": str(out), "method": method, "guarantee": guarantee.to_json() if guarantee else None})
+
+    def trained(federation: Federation | None) -> Run:
+        return train_to_run(chosen, task, seed, out, resume=resume, overwrite=overwrite, federation=federation)
+
+    if engine is Engine.FLOWER:
+        from discreet.federated.flower.simulation import simulate
+
+        hosts, roster = hosts_in_process(task, nodes or 4)
+        run = simulate(lambda over: trained(AcrossNodes(over, roster, patience, simulated=True)), hosts)
     else:
-        say(f"Run: {out}")
-        say(f"Guarantee of training: {guarantee or 'none, clicks are collected'}")
+        run = trained(on_one_machine(task, nodes) if nodes else None)
+    return _tell(run, out, as_json)
 
 
-def _refuse_surprises(out: Path, checkpoint: Path, resume: bool, overwrite: bool) -> None:
-    """Before any work: a run that is there is not overwritten, an unfinished training neither mixed up nor lost."""
-    if out.exists() and not overwrite:
-        raise DiscreetError(f"{out}: is already there; choose another folder or pass --overwrite")
-    if checkpoint.exists() and not resume:
-        raise DiscreetError(f"{checkpoint}: an unfinished training; go on with --resume, or remove it to start again")
-    if resume and not checkpoint.exists():
-        raise DiscreetError(f"{checkpoint}: is not there, so there is nothing to resume; leave out --resume")
+def _on_deployment(
+    method: Method,
+    folder: Path,
+    data: Path,
+    text: str,
+    seed: int,
+    out: Path,
+    resume: bool,
+    overwrite: bool,
+    patience: float,
+) -> None:
+    """Have the deployment's server train, which writes the run to `out`."""
+    from discreet.federated.flower.configuration import read_node, read_roster
+    from discreet.federated.flower.deployment import SuperLink, submit
+    from discreet.methods.registry import plain_settings
+
+    here = [read_node(node) for node in sorted(folder.glob("node-*"))]
+    arguments = {
+        "method": method.name,
+        "settings": plain_settings(method),
+        "data": str(data.resolve()),
+        "text": str(Path(text).resolve()) if Path(text).exists() else text,
+        "seed": seed,
+        "out": str(out.resolve()),
+        "resume": resume,
+        "overwrite": overwrite,
+        "patience": patience,
+        "roster": {str(node): key.hex() for node, key in read_roster(folder / "roster.json").items()},
+        "simulated": any(node.noise == "simulated" for node in here),
+    }
+    submit("discreet.methods.training:program", arguments, SuperLink.of(folder))
+
+
+def _tell(run: Run, out: Path, as_json: bool) -> None:
+    from discreet.methods.federated import FederatedMethod
+
+    guarantee = run.method.guarantee(run.state)
+    other = run.method.other_guarantee(run.state) if isinstance(run.method, FederatedMethod) else None
+    if as_json:
+        told = {"run": str(out), "method": run.method.name, "guarantee": guarantee.to_json() if guarantee else None}
+        print_json(told | ({"other_guarantee": other.to_json()} if other else {}))
+        return
+    say(f"Run: {out}")
+    say(f"Guarantee of training: {guarantee or 'none, clicks are collected'}")
+    if other:
+        say(f"The same training: {other}")

@@ -74,6 +74,14 @@ def open_news(path: Path | str, *, negatives: int = NEGATIVES, seed: int = 0) ->
     return data
 
 
+def open_with_train(path: Path) -> NewsData:
+    """The news at `path`; methods learn from its train split, and title vectors are centred on it."""
+    news = open_news(path)
+    if "train" not in news.splits:
+        raise InputError(path, f"has no train split, only {', '.join(news.splits)}; give the folder that holds both")
+    return news
+
+
 def open_ratings(path: Path | str) -> Ratings:
     """Read ratings from an official MovieLens zip or folder, or from any table with user, item and rating columns."""
     path = Path(path)

@@ -35,6 +35,7 @@ class AcrossNodes:
     nodes: Nodes
     roster: Mapping[int, bytes]
     patience: float = PATIENCE
+    simulated: bool = False
 
     def round(self, method: FederatedMethod, task: Task, setup: Setup) -> Round:
         """Ask the nodes for their contributions, and make the step of their sum."""
@@ -62,12 +63,12 @@ def hosts_in_process(task: Task, count: int) -> tuple[dict[int, Answer], dict[in
     """The hosts of `count` nodes, each with its part of the task's readers, and their roster; chance is by the seed."""
     if count < 2:
         raise DiscreetError(f"a secure sum needs at least 2 nodes, not {count}")
-    identities = {node: Identity.generate(node) for node in range(count)}
+    identities = {node: Identity.generate(node) for node in range(1, count + 1)}
     roster = {node: identity.public for node, identity in identities.items()}
 
     def host(node: int) -> Answer:
         def open_job(description: bytes) -> Contribute:
-            return TrainingNode(Description.from_bytes(description), task, Part(node, count)).contribute
+            return TrainingNode(Description.from_bytes(description), task, Part(node, node, count)).contribute
 
         return Host(identities[node], roster, open_job).answer
 
@@ -77,4 +78,4 @@ def hosts_in_process(task: Task, count: int) -> tuple[dict[int, Answer], dict[in
 def on_one_machine(task: Task, count: int) -> AcrossNodes:
     """The same rounds with all nodes in this process."""
     hosts, roster = hosts_in_process(task, count)
-    return AcrossNodes(LocalNodes(hosts), roster)
+    return AcrossNodes(LocalNodes(hosts), roster, simulated=True)

@@ -24,6 +24,7 @@ from discreet.federated.samples import Samples
 from discreet.federated.simulator import SummedGradient, summed_gradient
 from discreet.methods.base import State, Task
 from discreet.methods.neural import NeuralMethod, Setup
+from discreet.privacy.guarantee import Guarantee
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,13 @@ class Parties:
 class Federation(Protocol):
     """Where the rounds of a method are played."""
 
+    @property
+    def simulated(self) -> bool:
+        """Whether noise is drawn from the training's seed, and not by nodes in secret."""
+        ...
+
     def round(self, method: FederatedMethod, task: Task, setup: Setup) -> Round:
-        """What happens in a round of `method`; `setup` is the model at its start with all readers."""
+        """What happens in a round of `method`; `setup` is the model at its start."""
         ...
 
 
@@ -101,4 +107,9 @@ class FederatedMethod(NeuralMethod):
         if federation is None:
             return super().train(task, seed, checkpoint)
         setup = self.setup(task, seed)
-        return self.train_with(federation.round(self, task, setup), task, setup, checkpoint)
+        work = federation.round(self, task, setup)
+        return self.train_with(work, task, setup, checkpoint, simulated=federation.simulated)
+
+    def other_guarantee(self, state: State) -> Guarantee | None:
+        """What holds against a server that sees more, or less, than the one `guarantee` is about; None if the same."""
+        return None

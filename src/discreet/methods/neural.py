@@ -55,18 +55,18 @@ class Setup:
 
 @dataclass(frozen=True)
 class Part:
-    """Which node this is, and which of the readers in its data are its own.
+    """Which node this is, and which of the readers in its data are its own: part `which` of `of` parts, from 1 on.
 
-    Where the data is divided among `of` nodes, node n has the readers whose numbers leave the rest n; where each has
-    data of its own (`of` = 1), all of them.
+    A node with data of its own has all of them. Where one data set is divided, to try things out, readers go round.
     """
 
     node: int = 0
+    which: int = 1
     of: int = 1
 
     def __post_init__(self) -> None:
-        if self.node < 0 or (self.of > 1 and self.node >= self.of) or self.of < 1:
-            raise ValueError(f"of {self.of} parts there is none for node {self.node}")
+        if self.node < 0 or not 1 <= self.which <= self.of:
+            raise ValueError(f"there is no part {self.which} of {self.of} for node {self.node}")
 
 
 ALL_READERS = Part()
@@ -144,8 +144,13 @@ class NeuralMethod(ABC):
         setup = self.setup(task, seed)
         return self.train_with(self.round(setup), task, setup, checkpoint)
 
-    def train_with(self, work: Round, task: Task, setup: Setup, checkpoint: Path | None) -> State:
-        """Train for all rounds of `work`, from the last checkpoint if there is one."""
+    def train_with(
+        self, work: Round, task: Task, setup: Setup, checkpoint: Path | None, *, simulated: bool = True
+    ) -> State:
+        """Train for all rounds of `work`, from the last checkpoint if there is one.
+
+        `simulated` says that whatever noise there is comes from the seed, so that it hides nothing from who knows it.
+        """
         file = CheckpointFile(checkpoint, self._identity(task, setup.seed)) if checkpoint else None
         steps = self.steps(len(setup.clients))
         on_device = replace(self, epsilon_serving=None).serving(setup.network.model.size, setup.seed)
@@ -154,6 +159,8 @@ class NeuralMethod(ABC):
         extras: State = {name: _packed(words) for name, words in setup.names.items()}
         extras["losses"] = np.array(done.losses)
         extras["nodes"] = _marked(done.nodes)
+        if simulated:
+            extras["simulated"] = np.ones(1, np.bool_)
         extras["watched"] = np.array(watch.points, np.float64).reshape(-1, 2)
         if setup.word_vectors is not None:
             extras["word_vectors"] = setup.word_vectors
@@ -183,7 +190,7 @@ class NeuralMethod(ABC):
         word_vectors = _public_words(names["words"])
         network = Network(make_model(self.model, self.preset, table, seed, word_vectors=word_vectors))
         train = task.data.splits["train"]
-        own = train if part.of == 1 else train.select(train.reader % part.of == part.node)
+        own = train if part.of == 1 else train.select(train.reader % part.of == part.which - 1)
         clients = Clients.from_impressions(own, network.model.history_length, self.history_clicks)
         chance = chance or SimulatedChance(seed, part.node)
         return Setup(network, table, names, word_vectors, clients, seed, part.node, chance)
@@ -218,7 +225,7 @@ def article_table(
     }
 
 
-_EXTRAS = {*NAMES, "losses", "nodes", "watched", "word_vectors", "text_centre"}
+_EXTRAS = {*NAMES, "losses", "nodes", "simulated", "watched", "word_vectors", "text_centre"}
 
 
 def trained_parameters(state: State) -> Parameters:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import struct
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -20,15 +22,18 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 
 from discreet.data.news import Articles, NewsData
+from discreet.data.open import open_news
 from discreet.errors import DiscreetError
-from discreet.federated.chance import Chance
+from discreet.federated.chance import Chance, SecretChance, SimulatedChance
 from discreet.federated.lattice import Integers
-from discreet.federated.nodes import Assignment
+from discreet.federated.nodes import Assignment, Contribute
+from discreet.federated.nodes.spending import Spending
 from discreet.federated.objective import Parameters
 from discreet.methods.base import Task
 from discreet.methods.federated import FederatedMethod, Parties
 from discreet.methods.neural import Part, Setup
 from discreet.methods.registry import method_from_plain, plain_settings
+from discreet.progress import notice
 
 KIND = "train"
 FORMAT = 1
@@ -106,6 +111,61 @@ class Description:
         return task
 
 
+class NodeTerms(Protocol):
+    """What the operator of a node has decided; no server can change it."""
+
+    @property
+    def folder(self) -> Path:
+        """Where the node keeps what it must remember."""
+        ...
+
+    @property
+    def number(self) -> int:
+        """Of the node."""
+        ...
+
+    @property
+    def data(self) -> Path:
+        """The news data with its readers."""
+        ...
+
+    @property
+    def most_epsilon(self) -> float:
+        """The largest ε that its readers may be charged in all."""
+        ...
+
+    @property
+    def noise(self) -> str:
+        """`secure`, or `simulated` from the training's seed, which protects nobody."""
+        ...
+
+    def part_of(self) -> tuple[int, int]:
+        """Which part of how many of the data's readers are its own."""
+        ...
+
+
+def open_job(node: NodeTerms, description: bytes) -> Contribute:
+    """Take part in a training, on the node's own conditions.
+
+    Raises:
+        DiscreetError: it would cost readers more than the node allows, is about other articles, or is no training.
+    """
+    described = Description.from_bytes(description)
+    job = hashlib.blake2b(description, digest_size=16).hexdigest()
+    data = open_news(node.data)
+    chance = None
+    if node.noise == "secure":
+        audience = hashlib.blake2b("\n".join(data.readers).encode(), digest_size=16).hexdigest()
+        chance = SecretChance(node.folder / "participations" / f"{job}.safetensors", audience)
+    opened = TrainingNode(described, described.task(data), Part(node.number, *node.part_of()), chance)
+    Spending(node.folder / "spent", node.most_epsilon).charge(job, *opened.cost())
+    notice(
+        f"training {described.method.name}, {described.method.rounds} rounds, {len(opened.setup.clients):,} readers"
+        f" here, {node.noise} noise"
+    )
+    return opened.contribute
+
+
 class TrainingNode:
     """A node's side of a training: the model, its own readers, and an answer to every task."""
 
@@ -113,6 +173,13 @@ class TrainingNode:
         self.method = description.method
         self.setup: Setup = self.method.setup(task, description.seed, part, chance)
         self.start: Parameters = self.method.start(self.setup)
+
+    def cost(self) -> tuple[float, float]:
+        """(ε, δ) of the whole training; infinite where it guarantees nothing, or its noise is no secret."""
+        told = self.method.guarantee({name: value.numpy() for name, value in self.start.items()})
+        if told is None or isinstance(self.setup.chance, SimulatedChance):
+            return math.inf, 0.0
+        return told.epsilon, told.delta
 
     def contribute(self, assignment: Assignment) -> Integers:
         """The contribution to the round that the task names."""

@@ -1,0 +1,71 @@
+"""What the people whose data a node hosts have been charged: a file for each job, written before anything leaves.
+
+Budgets of different jobs add up, whoever asks for them. A job that would bring the sum above what the node allows for
+life is refused, and so is one without a guarantee, unless the node allows any.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from discreet.errors import DiscreetError, InputError
+from discreet.files import replacing_file
+
+MOST_DELTA = 1e-4
+"""δ of all jobs together."""
+
+_ROUNDING = 1 + 1e-9
+
+
+@dataclass(frozen=True)
+class Spending:
+    """The costs of all jobs that a node has opened.
+
+    Attributes:
+        folder: Where they are kept. Who removes it forgets what was spent.
+        most_epsilon: The node's limit of ε in all; infinite if it takes part in what protects nobody.
+    """
+
+    folder: Path
+    most_epsilon: float
+
+    def charge(self, job: str, epsilon: float, delta: float) -> None:
+        """Enter a job, named by a digest, with what it costs; the same job is charged once.
+
+        Raises:
+            DiscreetError: it would cost more than the node allows. Nothing is entered then.
+        """
+        path = self.folder / f"{job}.json"
+        others = [_cost(other) for other in sorted(self.folder.glob("*.json")) if other != path]
+        total = math.fsum([epsilon, *(cost[0] for cost in others)])
+        if total > self.most_epsilon * _ROUNDING:
+            asked = "a method that guarantees nothing" if math.isinf(epsilon) else f"ε = {epsilon:.4g}"
+            before = f" after {total - epsilon:.4g} for other jobs" if others and math.isfinite(epsilon) else ""
+            raise DiscreetError(
+                f"{asked}{before} is more than the ε = {self.most_epsilon:g} that this node allows in all"
+            )
+        if math.fsum([delta, *(cost[1] for cost in others)]) > MOST_DELTA * _ROUNDING:
+            raise DiscreetError(
+                f"δ = {delta:g} with other jobs is more than the {MOST_DELTA:g} that nodes allow in all"
+            )
+        with replacing_file(path) as draft:
+            told = {"epsilon": "inf" if math.isinf(epsilon) else epsilon, "delta": delta}
+            with draft.open("w", encoding="utf-8") as file:
+                file.write(json.dumps(told) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+
+
+def _cost(path: Path) -> tuple[float, float]:
+    try:
+        told = json.loads(path.read_text("utf-8"))
+        epsilon, delta = float(told["epsilon"]), float(told["delta"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(path, f"does not say what a job has cost ({error}); nothing may be spent without it") from None
+    if not (epsilon >= 0 and delta >= 0):
+        raise InputError(path, "does not say what a job has cost; nothing may be spent without it")
+    return epsilon, delta

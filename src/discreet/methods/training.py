@@ -1,0 +1,81 @@
+"""From a method to a run on disk: resumable, and never over something that was not meant to be lost.
+
+Here, or as the program of a server far away: both do the same.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from discreet.data.open import open_with_train
+from discreet.errors import DiscreetError
+from discreet.federated.nodes import Nodes
+from discreet.methods.across import AcrossNodes
+from discreet.methods.base import Method, Task
+from discreet.methods.federated import FederatedMethod, Federation
+from discreet.methods.registry import method_from_plain
+from discreet.methods.run import Run
+
+
+def train_to_run(
+    method: Method,
+    task: Task,
+    seed: int,
+    out: Path,
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    federation: Federation | None = None,
+) -> Run:
+    """Train and write the run to `out`; what an interruption leaves is beside it, and `resume` goes on from there."""
+    checkpoint = refuse_surprises(out, resume, overwrite)
+    if federation is None:
+        state = method.train(task, seed, checkpoint)
+    else:
+        state = federated(method).train(task, seed, checkpoint, federation)
+    run = Run(method, state, task.data.name, seed, task.text)
+    run.save(out, overwrite=overwrite)
+    checkpoint.unlink(missing_ok=True)
+    return run
+
+
+def federated(method: Method) -> FederatedMethod:
+    """`method`, if it can train over nodes."""
+    if not isinstance(method, FederatedMethod):
+        raise DiscreetError(f"{method.name} does not train in rounds over readers; it cannot be trained over nodes")
+    return method
+
+
+def refuse_surprises(out: Path, resume: bool, overwrite: bool) -> Path:
+    """Before any work: a run that is there is not overwritten, an unfinished training neither mixed up nor lost.
+
+    Returns:
+        The path of the checkpoint.
+    """
+    checkpoint = out.with_name(out.name + ".checkpoint")
+    if out.exists() and not overwrite:
+        raise DiscreetError(f"{out}: is already there; choose another folder or pass --overwrite")
+    if checkpoint.exists() and not resume:
+        raise DiscreetError(f"{checkpoint}: an unfinished training; go on with --resume, or remove it to start again")
+    if resume and not checkpoint.exists():
+        raise DiscreetError(f"{checkpoint}: is not there, so there is nothing to resume; leave out --resume")
+    return checkpoint
+
+
+def program(nodes: Nodes, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Train over the nodes of a deployment: what its server runs. Paths in the arguments mean the server's disk."""
+    method = method_from_plain(arguments["method"], arguments["settings"])
+    task = Task(open_with_train(Path(arguments["data"])), arguments["text"])
+    roster = {int(node): bytes.fromhex(key) for node, key in arguments["roster"].items()}
+    over_nodes = AcrossNodes(nodes, roster, arguments["patience"], simulated=arguments["simulated"])
+    run = train_to_run(
+        method,
+        task,
+        arguments["seed"],
+        Path(arguments["out"]),
+        resume=arguments["resume"],
+        overwrite=arguments["overwrite"],
+        federation=over_nodes,
+    )
+    return {"run": arguments["out"], "rounds": len(run.state["losses"])}
