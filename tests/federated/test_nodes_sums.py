@@ -16,7 +16,7 @@ from discreet.federated.nodes import troubles as troubles_module
 from discreet.federated.nodes.requests import Done, Refusal, Unknown, read_answer
 from discreet.federated.nodes.sums import ATTEMPTS, LostRound
 from discreet.federated.secure_sum import Identity, Plan, Step
-from discreet.federated.secure_sum.messages import Unmasking
+from discreet.federated.secure_sum.messages import KeyShares, Unmasking
 
 STEPS = list(Step)[:-1]
 BEFORE_THE_INPUT = (Step.ADVERTISE, Step.SHARE, Step.MASK)
@@ -396,6 +396,26 @@ def test_wrong_shares_at_the_end_lose_the_round_but_not_the_sum(said):
     assert total.nodes == (1, 2, 3, 4)
     assert total.values.tolist() == sum_of(total.nodes)
     assert "MalformedShare" in said[0]
+
+
+def test_a_node_that_seals_wrong_shares_is_named_by_those_who_cannot_open_them():
+    """The server cannot look into sealed shares; whoever opens them can."""
+    town = Town(4)
+
+    def spoil(node, step, answer):
+        if (node, step) != (3, Step.SHARE):
+            return answer
+        done = read_answer(answer)
+        message = KeyShares.from_bytes(done.message)
+        wrong = tuple((receiver, bytes(len(sealed))) for receiver, sealed in message.sealed)
+        forged = replace(message, sealed=wrong).signed(town.identities[3])
+        return replace(done, message=forged.to_bytes()).to_bytes()
+
+    with pytest.raises(LostRound) as raised:
+        sums_over(Wire(town, on_answer=spoil)).sum(b"", LENGTH)
+    for node in (1, 2, 4):
+        assert f"the share of client 3 for client {node} cannot be opened" in str(raised.value)
+    assert {node for node, _ in town.contributed} <= {3}, "nobody else has spent anything"
 
 
 def test_everybody_or_nobody():

@@ -167,6 +167,7 @@ class Host:
                 return now.client.share_keys(Advertised.from_bytes(asked.message))
             case Step.MASK:
                 delivery = Delivery.from_bytes(asked.message)
+                now.client.check(delivery)
                 return now.client.mask(delivery, self._contribution(now, asked.task))
             case Step.AGREE:
                 return now.client.agree(Survivors.from_bytes(asked.message))

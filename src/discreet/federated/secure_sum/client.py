@@ -107,6 +107,11 @@ class Client:
         check = keys.seed_check(self._seed, self._me, session)
         return KeyShares(context=session, sender=self._me, seed_check=check, sealed=sealed).signed(self._identity)
 
+    def check(self, delivery: Delivery) -> None:
+        """Refuse a delivery that `mask` would refuse: for an input that has a price, and is made only if it can go."""
+        self._expect(Step.MASK)
+        self._opened(delivery)
+
     def mask(self, delivery: Delivery, vector: NDArray[np.integer[Any]]) -> MaskedInput:
         """Step 2: y_u = x_u + PRG(b_u) + Σ_{v>u} PRG(s_uv) − Σ_{v<u} PRG(s_uv) mod 2^bits, over neighbours v.
 
@@ -116,11 +121,9 @@ class Client:
         residues = to_lattice(vector, self._terms.bits)
         if len(residues) != self._terms.length:
             raise ValueError(f"the round sums vectors of {self._terms.length} entries, not {len(residues)}")
-        sealed = self._check_delivery(delivery)
-        self._enough("neighbours that shared keys", len(sealed) + 1, self._terms.plan.threshold)
-        opened = {v: self._open(v, data) for v, data in sealed.items()}
+        opened = self._opened(delivery)
         add_mask(residues, keys.self_mask_key(self._seed, self._me, self._session))
-        for v in sealed:
+        for v in opened:
             key = keys.pair_mask_key(self._masking, self._me, v, self._neighbours[v].masking_key, self._session)
             add_mask(residues, key, subtract=v < self._me)
         self._sharers = delivery.sharers
@@ -203,6 +206,11 @@ class Client:
         if self._me not in delivery.sharers or sealed.keys() != self._neighbours.keys() & set(delivery.sharers):
             raise SurvivorsDisagree(f"the shares delivered to client {self._me} are not those of its neighbours")
         return sealed
+
+    def _opened(self, delivery: Delivery) -> dict[int, tuple[bytes, bytes]]:
+        sealed = self._check_delivery(delivery)
+        self._enough("neighbours that shared keys", len(sealed) + 1, self._terms.plan.threshold)
+        return {v: self._open(v, data) for v, data in sealed.items()}
 
     def _open(self, sender: int, sealed: bytes) -> tuple[bytes, bytes]:
         plain = keys.unseal(self._secrets[sender], self._session, sender, self._me, sealed)
