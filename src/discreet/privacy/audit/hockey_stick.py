@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,6 +13,8 @@ from discreet.privacy.audit.registry import Measure
 
 Masses = NDArray[np.float64]
 Pair = tuple[Masses, Masses]
+
+_LARGEST = 600.0
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,9 @@ def exact_epsilon(first: Masses, second: Masses, delta: float) -> float:
     if hockey_stick(first, second, low) <= delta:
         return 0.0
     while hockey_stick(first, second, high) > delta:
-        if high > 700:
-            return np.inf
         low, high = high, 2 * high
+        if high > _LARGEST:
+            return math.inf
     while high - low > 1e-6 * high:
         middle = (low + high) / 2
         low, high = (middle, high) if hockey_stick(first, second, middle) > delta else (low, middle)
