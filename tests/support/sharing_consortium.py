@@ -9,23 +9,12 @@ from pathlib import Path
 
 from discreet.data.open import open_ratings
 from discreet.data.ratings import Ratings
+from discreet.federated.flower.configuration import NodeSettings
 from discreet.federated.nodes import Host, SecureSums
 from discreet.federated.secure_sum import Identity
-from discreet.vendors.sharing.catalogue import vendor_ratings
+from discreet.vendors.partition import partition
 from discreet.vendors.sharing.job import ShareJob
 from discreet.vendors.sharing.node_job import open_job
-
-
-@dataclass(frozen=True)
-class Settings:
-    """A vendor's own."""
-
-    number: int
-    folder: Path
-    data: Path
-    part: str | None
-    most_epsilon: float = 20.0
-    noise: str = "simulated"
 
 
 def write_csv(ratings: Ratings, path: Path) -> Path:
@@ -39,7 +28,7 @@ def write_csv(ratings: Ratings, path: Path) -> Path:
 
 def parts(data: Path, vendors: int) -> list[Ratings]:
     """What `vendors` nodes have, each with its part of one file."""
-    return [vendor_ratings(data, f"{number}/{vendors}") for number in range(1, vendors + 1)]
+    return partition(open_ratings(data), vendors)
 
 
 def job_for(data: Path, vendors: int, epsilon: float, *, seed: int | None = 7, name: str = "films") -> ShareJob:
@@ -59,7 +48,7 @@ class Consortium:
     data: Path
     folder: Path
     vendors: int
-    change: Callable[[Settings], Settings] = field(default=lambda settings: settings)
+    change: Callable[[NodeSettings], NodeSettings] = field(default=lambda settings: settings)
     before: Callable[[int, int], bool] = field(default=lambda node, asked: True)
     asked: int = 0
 
@@ -71,9 +60,9 @@ class Consortium:
         for number in self.roster:
             self.start(number)
 
-    def settings(self, number: int) -> Settings:
+    def settings(self, number: int) -> NodeSettings:
         part = f"{number}/{self.vendors}"
-        return self.change(Settings(number, self.folder / str(number), self.data, part))
+        return self.change(NodeSettings(self.folder / str(number), number, self.data, part, 20.0, "simulated"))
 
     def start(self, number: int) -> None:
         """Start a node's host (anew): it knows no job and is in no round."""
@@ -95,5 +84,5 @@ class Consortium:
         }
 
 
-def with_limit(most_epsilon: float) -> Callable[[Settings], Settings]:
+def with_limit(most_epsilon: float) -> Callable[[NodeSettings], NodeSettings]:
     return lambda settings: replace(settings, most_epsilon=most_epsilon)

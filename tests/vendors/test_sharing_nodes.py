@@ -58,9 +58,7 @@ def test_plain_sum_secure_sum_and_nodes_give_the_same_totals(large: Path, tmp_pa
     assert [type(a.round) for a in plain] == [Opening, Opening, Pairs, Projections]
 
     sources = np.random.SeedSequence(job.seed).spawn(VENDORS)
-    vendors = [
-        Vendor(r, job.budget, SimulatedNoise(s)) for r, s in zip(parts(large, VENDORS), sources, strict=True)
-    ]
+    vendors = [Vendor(r, job.budget, SimulatedNoise(s)) for r, s in zip(parts(large, VENDORS), sources, strict=True)]
 
     def secretly(asked: Round) -> Integers:
         return secure_sum([v.answer(asked) for v in vendors], VENDORS, bits=64).values.astype(np.int64)
@@ -78,7 +76,7 @@ def test_plain_sum_secure_sum_and_nodes_give_the_same_totals(large: Path, tmp_pa
 def test_what_a_vendor_gave_is_kept_for_its_eyes_only(data: Path, tmp_path: Path) -> None:
     job = job_for(data, VENDORS, 5.0)
     released = share_across(Consortium(data, tmp_path / "nodes", VENDORS).sums(job), job, tmp_path / "out")
-    kept = [Book(tmp_path / "nodes" / str(n) / "shared", 20.0).given(job) for n in job.nodes]
+    kept = [Book(tmp_path / "nodes" / str(n) / "shared").given(job) for n in job.nodes]
     for number, answered in enumerate(released.answers()):
         assert np.array_equal(sum(given[number].values for given in kept), answered.total)
     for path in (tmp_path / "nodes").glob("*/shared/*.safetensors"):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from sharing_consortium import Consortium, Settings, job_for, with_limit, write_csv
+from sharing_consortium import Consortium, job_for, with_limit, write_csv
 
 from discreet.data.open import open_ratings
 from discreet.data.synthetic.ratings import ratings_world
 from discreet.errors import DiscreetError, InputError
+from discreet.federated.flower.configuration import NodeSettings
 from discreet.federated.nodes import Assignment, Contribute, SecureSums
+from discreet.federated.nodes.spending import Spending
 from discreet.vendors.sharing.across import share_across
 from discreet.vendors.sharing.book import Book
 from discreet.vendors.sharing.catalogue import on_catalogue, vendor_ratings
@@ -31,8 +35,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def settings(data: Path, tmp_path: Path) -> Settings:
-    return Settings(1, tmp_path / "node", data, "1/3", most_epsilon=8.0)
+def settings(data: Path, tmp_path: Path) -> NodeSettings:
+    return NodeSettings(tmp_path / "node", 1, data, "1/3", 8.0, "simulated")
 
 
 def whole(asked: Round, number: int = 0) -> Assignment:
@@ -43,57 +47,93 @@ def even(job: ShareJob, share: float) -> Opening:
     return Opening(share, np.ones(len(job.items)))
 
 
-def opened(settings: Settings, job: ShareJob) -> Contribute:
+def opened(settings: NodeSettings, job: ShareJob) -> Contribute:
     return open_job(settings, job.to_bytes())
 
 
-def test_a_job_with_more_epsilon_than_the_vendor_allows(settings: Settings, data: Path) -> None:
-    with pytest.raises(DiscreetError, match=r"ε = 8\.5 would come to 8\.5 in all, and this vendor allows 8 for life"):
+def test_a_job_with_more_epsilon_than_the_vendor_allows(settings: NodeSettings, data: Path) -> None:
+    with pytest.raises(DiscreetError, match=r"ε = 8\.5 is more than the ε = 8 that this node allows"):
         opened(settings, job_for(data, VENDORS, 8.5))
     opened(settings, job_for(data, VENDORS, 8.0))
 
 
-def test_jobs_add_up_for_life(settings: Settings, data: Path) -> None:
+def test_jobs_add_up_for_life(settings: NodeSettings, data: Path) -> None:
     first, second, third = (job_for(data, VENDORS, 4.0, name=name) for name in ("2026", "2027", "2028"))
     for job in (first, second):
         opened(settings, job)(whole(even(job, 0.1)))
-    with pytest.raises(DiscreetError, match="after 2 other jobs would come to 12 in all"):
+    with pytest.raises(DiscreetError, match="ε = 4 after 8 for other jobs is more than the ε = 8"):
         opened(settings, third)
     opened(settings, first)(whole(even(first, 0.2), 1))  # one that was paid for goes on
     opened(replace(settings, folder=settings.folder / "another"), third)
 
 
-def test_two_jobs_opened_side_by_side_do_not_both_spend_what_is_left(settings: Settings, data: Path) -> None:
+def test_two_jobs_opened_side_by_side_do_not_both_spend_what_is_left(settings: NodeSettings, data: Path) -> None:
     jobs = [job_for(data, VENDORS, 5.0, name=name) for name in ("a", "b")]
     contribute = [opened(settings, job) for job in jobs]
     contribute[0](whole(even(jobs[0], 0.1)))
-    with pytest.raises(DiscreetError, match="would come to 10"):
+    with pytest.raises(DiscreetError, match="after 5 for other jobs"):
         contribute[1](whole(even(jobs[1], 0.1)))
-    assert Book(settings.folder / "shared", 8.0).given(jobs[1]) == []
+    assert Book(settings.folder / "shared").given(jobs[1]) == []
 
 
-def test_a_job_that_was_only_opened_costs_nothing(settings: Settings, data: Path) -> None:
+def test_a_job_that_was_only_opened_costs_nothing(settings: NodeSettings, data: Path) -> None:
     for number in range(5):
         opened(settings, job_for(data, VENDORS, 6.0, name=str(number)))
     assert not list(settings.folder.glob("shared/*.safetensors"))
 
 
-def test_too_large_a_delta(settings: Settings, data: Path) -> None:
+def test_too_large_a_delta(settings: NodeSettings, data: Path) -> None:
     with pytest.raises(DiscreetError, match=r"δ = 0\.01"):
         opened(settings, replace(job_for(data, VENDORS, 1.0), delta=0.01))
 
 
-def test_a_damaged_book_stops_everything(settings: Settings, data: Path) -> None:
+def test_a_damaged_record_stops_what_it_is_about(settings: NodeSettings, data: Path) -> None:
+    job = job_for(data, VENDORS, 1.0)
+    contribute = opened(settings, job)
+    contribute(whole(even(job, 0.1)))
+    for path, problem in (("shared/*.safetensors", "is damaged"), ("spent/*.json", "what a job has cost")):
+        (found,) = settings.folder.glob(path)
+        found.write_bytes(found.read_bytes()[:10])
+        with pytest.raises(InputError, match=problem):
+            opened(settings, replace(job, name="books") if "spent" in path else job)(whole(even(job, 0.1)))
+
+
+def test_a_vendor_that_has_lost_what_it_gave_does_not_answer_anew(settings: NodeSettings, data: Path) -> None:
+    """With other noise, the second answer would tell more than was charged."""
     job = job_for(data, VENDORS, 1.0)
     opened(settings, job)(whole(even(job, 0.1)))
-    (path,) = settings.folder.glob("shared/*.safetensors")
-    path.write_bytes(path.read_bytes()[:40])
-    for name in ("films", "books"):
-        with pytest.raises(InputError, match="nobody knows what was shared"):
-            opened(settings, replace(job, name=name))(whole(even(job, 0.1)))
+    shutil.rmtree(settings.folder / "shared")
+    with pytest.raises(DiscreetError, match="is lost"):
+        opened(settings, job)(whole(even(job, 0.1)))
 
 
-def test_a_job_for_others(settings: Settings, data: Path) -> None:
+def test_an_answer_that_was_kept_but_not_charged_is_charged_when_it_leaves(
+    settings: NodeSettings, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = job_for(data, VENDORS, 5.0)
+    with monkeypatch.context() as stopped:
+        stopped.setattr(Spending, "charge", _fail)
+        with pytest.raises(OSError, match="no more room"):
+            opened(settings, job)(whole(even(job, 0.1)))
+    (kept,) = Book(settings.folder / "shared").given(job)
+    assert np.array_equal(opened(settings, job)(whole(even(job, 0.1))), kept.values)
+    with pytest.raises(DiscreetError, match="after 5 for other jobs"):
+        opened(settings, replace(job, name="books"))
+
+
+def _fail(*_: object) -> None:
+    raise OSError("no more room")
+
+
+def test_a_trial_without_a_limit_may_be_repeated_as_often_as_one_likes(settings: NodeSettings, data: Path) -> None:
+    trial = replace(settings, most_epsilon=math.inf)
+    for number in range(12):
+        job = job_for(data, VENDORS, 20.0, name=str(number))
+        opened(trial, job)(whole(even(job, 0.1)))
+    assert len(list((settings.folder / "spent").iterdir())) == 12
+
+
+def test_a_job_for_others(settings: NodeSettings, data: Path) -> None:
     with pytest.raises(DiscreetError, match="not one of the job's vendors"):
         opened(replace(settings, number=9), job_for(data, VENDORS, 1.0))
     with pytest.raises(DiscreetError, match="not one of vendors' sharing"):
@@ -102,7 +142,7 @@ def test_a_job_for_others(settings: Settings, data: Path) -> None:
         opened(settings, job_for(data, VENDORS, 1.0, seed=None))
 
 
-def test_another_catalogue_and_another_scale(settings: Settings, data: Path) -> None:
+def test_another_catalogue_and_another_scale(settings: NodeSettings, data: Path) -> None:
     job = job_for(data, VENDORS, 1.0)
     with pytest.raises(DiscreetError, match="items that are not in the job's catalogue"):
         opened(settings, replace(job, items=job.items[1:]))
@@ -118,7 +158,7 @@ def test_the_catalogue_numbers_the_items(data: Path, tmp_path: Path) -> None:
     job = replace(job_for(data, VENDORS, 1.0), items=ids)
     lines = [f"u,{item},{value}" for item, value in zip(ratings.items.ids[:4], (1, 5, 2, 4), strict=True)]
     (tmp_path / "own.csv").write_text("\n".join(["user,item,rating", *lines]))
-    own = on_catalogue(vendor_ratings(tmp_path / "own.csv", None), job)
+    own = on_catalogue(vendor_ratings(NodeSettings(tmp_path, 1, tmp_path / "own.csv")), job)
     assert [ids[item] for item in own.item] == list(ratings.items.ids[:4])
     assert own.value.tolist() == [1, 5, 2, 4]
     assert tuple(own.items.ids) == ids
@@ -129,7 +169,7 @@ def test_the_catalogue_numbers_the_items(data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("parties", "quorum"), [(3, 2), (2, 2), (4, 4), (4, 3)])
-def test_a_sum_in_which_a_vendor_may_be_missing(settings: Settings, data: Path, parties: int, quorum: int) -> None:
+def test_a_sum_in_which_a_vendor_may_be_missing(settings: NodeSettings, data: Path, parties: int, quorum: int) -> None:
     job = job_for(data, VENDORS, 1.0)
     with pytest.raises(DiscreetError, match="all 3 vendors must be in it"):
         opened(settings, job)(Assignment(Task(0, even(job, 0.1)).to_bytes(), parties, quorum))
@@ -143,7 +183,7 @@ def test_the_usual_secure_sum_which_can_do_without_some_is_refused_over_the_wire
         share_across(usual, job, tmp_path / "out")
 
 
-def test_another_question_in_the_place_of_one_that_was_answered(settings: Settings, data: Path) -> None:
+def test_another_question_in_the_place_of_one_that_was_answered(settings: NodeSettings, data: Path) -> None:
     job = job_for(data, VENDORS, 5.0)
     first, again = opened(settings, job), opened(settings, job)
     answer = first(whole(even(job, 0.3)))
@@ -155,16 +195,16 @@ def test_another_question_in_the_place_of_one_that_was_answered(settings: Settin
         again(whole(even(job, 0.1), 2))
 
 
-def test_more_rounds_than_the_budget_has_shares_for_whoever_is_restarted(settings: Settings, data: Path) -> None:
+def test_more_rounds_than_the_budget_has_shares_for_whoever_is_restarted(settings: NodeSettings, data: Path) -> None:
     job = job_for(data, VENDORS, 5.0)
     opened(settings, job)(whole(even(job, 0.7)))
     with pytest.raises(DiscreetError, match=r"too much after 0\.7"):
         opened(settings, job)(whole(even(job, 0.4), 1))
     opened(settings, job)(whole(even(job, 0.3), 1))
-    assert len(Book(settings.folder / "shared", 8.0).given(job)) == 2
+    assert len(Book(settings.folder / "shared").given(job)) == 2
 
 
-def test_nothing_is_given_that_could_not_be_written_down(settings: Settings, data: Path) -> None:
+def test_nothing_is_given_that_could_not_be_written_down(settings: NodeSettings, data: Path) -> None:
     job = job_for(data, VENDORS, 5.0)
     contribute = opened(settings, job)
     settings.folder.mkdir()
@@ -177,7 +217,7 @@ def test_nothing_is_given_that_could_not_be_written_down(settings: Settings, dat
 
 def test_refusals_reach_the_server_in_one_line_and_name_no_rating(data: Path, tmp_path: Path) -> None:
     consortium, job = Consortium(data, tmp_path, VENDORS, with_limit(0.5)), job_for(data, VENDORS, 1.0)
-    with pytest.raises(DiscreetError, match=r"this vendor allows 0\.5 for life") as refused:
+    with pytest.raises(DiscreetError, match=r"more than the ε = 0\.5 that this node allows") as refused:
         share_across(consortium.sums(job, 0.1), job, tmp_path / "out")
     assert "\n" not in str(refused.value)
     short = replace(job, items=job.items[1:])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from discreet.cli import audit, compare, data, demo, evaluate, listing, reproduce, serve, train, vendors
+from discreet.cli import audit, compare, data, demo, evaluate, listing, reproduce, serve, train, vendors, vendors_share
 
 app = typer.Typer(
     help="Private recommendation that says truthfully what it costs in privacy.",
@@ -22,5 +22,7 @@ app.command()(compare.compare)
 app.command()(audit.audit)
 app.command()(serve.serve)
 app.add_typer(vendors.app, name="vendors")
+vendors.app.command()(vendors_share.share)
+vendors.app.command()(vendors_share.read)
 app.command()(reproduce.reproduce)
 app.command("list")(listing.list_all)

@@ -145,12 +145,7 @@ def within_scale(path: Path, ratings: Ratings, given: str | None) -> Ratings:
 
     low, high = ratings.scale
     if given is not None:
-        try:
-            low, high = (float(word) for word in given.split(","))
-        except ValueError:
-            low, high = 0.0, 0.0
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise DiscreetError(f"--scale takes the lowest and the highest rating, such as 1,5, not '{given}'")
+        low, high = parse_scale(given)
     elif any(ratings.items.titles) and not (low >= 0.5 and high <= 5):
         low, high = 0.5, 5.0
     outside = (ratings.value < low) | (ratings.value > high)
@@ -164,3 +159,14 @@ def within_scale(path: Path, ratings: Ratings, given: str | None) -> Ratings:
     if low == high:
         raise InputError(path, f"all ratings are {low:g}; give the scale, such as --scale 1,5")
     return replace(ratings, scale=(low, high))
+
+
+def parse_scale(given: str) -> tuple[float, float]:
+    """The lowest and the highest rating from words such as 1,5."""
+    try:
+        low, high = (float(word) for word in given.split(","))
+    except ValueError:
+        low, high = 0.0, 0.0
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise DiscreetError(f"--scale takes the lowest and the highest rating, such as 1,5, not '{given}'")
+    return low, high

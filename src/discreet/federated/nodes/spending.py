@@ -16,7 +16,7 @@ from discreet.errors import DiscreetError, InputError
 from discreet.files import replacing_file
 
 MOST_DELTA = 1e-4
-"""δ of all jobs together."""
+"""δ of all jobs together, where ε has a limit at all."""
 
 _ROUNDING = 1 + 1e-9
 
@@ -39,7 +39,17 @@ class Spending:
         Raises:
             DiscreetError: it would cost more than the node allows. Nothing is entered then.
         """
-        path = self.folder / f"{job}.json"
+        self.check(job, epsilon, delta)
+        with replacing_file(self._path(job)) as draft:
+            told = {"epsilon": "inf" if math.isinf(epsilon) else epsilon, "delta": delta}
+            with draft.open("w", encoding="utf-8") as file:
+                file.write(json.dumps(told) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+
+    def check(self, job: str, epsilon: float, delta: float) -> None:
+        """Refuse what `charge` would refuse, and enter nothing: for a job that may never begin."""
+        path = self._path(job)
         others = [_cost(other) for other in sorted(self.folder.glob("*.json")) if other != path]
         total = math.fsum([epsilon, *(cost[0] for cost in others)])
         if total > self.most_epsilon * _ROUNDING:
@@ -48,16 +58,17 @@ class Spending:
             raise DiscreetError(
                 f"{asked}{before} is more than the ε = {self.most_epsilon:g} that this node allows in all"
             )
-        if math.fsum([delta, *(cost[1] for cost in others)]) > MOST_DELTA * _ROUNDING:
+        if math.isfinite(self.most_epsilon) and math.fsum([delta, *(c[1] for c in others)]) > MOST_DELTA * _ROUNDING:
             raise DiscreetError(
                 f"δ = {delta:g} with other jobs is more than the {MOST_DELTA:g} that nodes allow in all"
             )
-        with replacing_file(path) as draft:
-            told = {"epsilon": "inf" if math.isinf(epsilon) else epsilon, "delta": delta}
-            with draft.open("w", encoding="utf-8") as file:
-                file.write(json.dumps(told) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
+
+    def charged(self, job: str) -> bool:
+        """Whether the job has been entered before."""
+        return self._path(job).exists()
+
+    def _path(self, job: str) -> Path:
+        return self.folder / f"{job}.json"
 
 
 def _cost(path: Path) -> tuple[float, float]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from discreet.errors import DiscreetError, InputError
-from discreet.federated.nodes import NodeSum
+from discreet.federated.nodes import Nodes, NodeSum, SecureSums
 from discreet.progress import notice
 from discreet.vendors.sharing.contributions import Integers
 from discreet.vendors.sharing.job import ShareJob
@@ -44,6 +44,25 @@ def share_across(sums: Sums, job: ShareJob, out: Path) -> Releases:
         conversation.releases.save(out)
     beside.unlink(missing_ok=True)
     return conversation.releases
+
+
+def program(nodes: Nodes, arguments: dict[str, Any]) -> dict[str, Any]:
+    """What the server of an engine runs.
+
+    Args:
+        nodes: The vendors' nodes.
+        arguments: `job`, the path of the job's description; `roster`, each node's public key in hex by its number;
+            `out`, the path for the releases; `patience`, how many seconds a node has for a step.
+
+    Returns:
+        `out`, and how many `rounds` there were.
+    """
+    job, out = ShareJob.from_bytes(Path(arguments["job"]).read_bytes()), Path(arguments["out"])
+    roster = {int(number): bytes.fromhex(key) for number, key in arguments["roster"].items()}
+    if tuple(sorted(roster)) != job.nodes:
+        raise DiscreetError("the roster's nodes are not the job's vendors")
+    sums = SecureSums(nodes, roster, job.to_bytes(), patience=arguments["patience"], everybody=True)
+    return {"out": str(out), "rounds": len(share_across(sums, job, out).asked)}
 
 
 class _Conversation:

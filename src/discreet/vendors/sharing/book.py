@@ -1,20 +1,15 @@
 """A vendor's own record of what it has given: one file for each job, written before anything of it leaves.
 
-It has three uses. A round that is asked again (a sum that failed, a restart) is answered with the very same vector, for
-two answers with different noise would tell more than one. The ε of all jobs ever answered stay within what the vendor
-allows for life. And a vendor that reads a release takes off exactly what it had given.
-
-The vectors have only this vendor's part of the noise, so the files are its owner's alone (0600).
+A round that is asked again (a sum that failed, a restart) is answered with the very same vector, for two answers with
+different noise would tell more than one. And a vendor that reads a release takes off exactly what it had given. The
+vectors have only this vendor's part of the noise, so the files are its owner's alone (0600).
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
-import math
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,15 +19,9 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from discreet.errors import DiscreetError, InputError
+from discreet.errors import InputError
 from discreet.vendors.sharing.contributions import Integers
 from discreet.vendors.sharing.job import ShareJob
-
-MOST_DELTA = 1e-4
-"""δ of all jobs together: ten of them at the usual 10⁻⁵."""
-
-_FORMAT = 1
-_ROUNDING = 1 + 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,29 +34,9 @@ class Given:
 
 @dataclass(frozen=True)
 class Book:
-    """All jobs that the vendor has answered.
-
-    Attributes:
-        folder: Where it is kept. Who removes it forgets what was spent.
-        most_epsilon: The vendor's own limit of ε for a user, over all jobs, which add up.
-    """
+    """What the vendor has given to all jobs, in a folder of its node."""
 
     folder: Path
-    most_epsilon: float
-
-    def check(self, job: ShareJob) -> None:
-        """Refuse a job that would cost users more than the vendor allows, with those that were answered before."""
-        others = [self._cost(path) for path in sorted(self.folder.glob("*.safetensors")) if path != self._path(job)]
-        epsilon = math.fsum([job.epsilon, *(cost[0] for cost in others)])
-        delta = math.fsum([job.delta, *(cost[1] for cost in others)])
-        before = f" after {len(others)} other job{'s' * (len(others) != 1)}" if others else ""
-        if epsilon > self.most_epsilon * _ROUNDING:
-            raise DiscreetError(
-                f"ε = {job.epsilon:g}{before} would come to {epsilon:g} in all, and this vendor allows"
-                f" {self.most_epsilon:g} for life"
-            )
-        if delta > MOST_DELTA * _ROUNDING:
-            raise DiscreetError(f"δ = {job.delta:g}{before} would come to {delta:g} in all; {MOST_DELTA:g} is the most")
 
     def given(self, job: ShareJob) -> list[Given]:
         """What was given for the rounds of a job so far."""
@@ -82,43 +51,17 @@ class Book:
                     for r in range(rounds)
                 ]
         except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
-            raise _damaged(path, error) from error
+            raise InputError(path, f"is damaged ({error}); put it back from a backup to go on with the job") from error
 
     def keep(self, job: ShareJob, given: Sequence[Given]) -> None:
-        """Write down what is given for a job, its last round included; return when it is on the disk.
-
-        Raises:
-            DiscreetError: it is more than the vendor allows. Nothing is written then.
-        """
+        """Write down all that is given to a job, its latest round included; return when it is on the disk."""
         tensors: dict[str, NDArray[Any]] = {f"task/{r}": np.frombuffer(g.task, np.uint8) for r, g in enumerate(given)}
         tensors |= {f"given/{r}": one.values for r, one in enumerate(given)}
-        about = {"format": _FORMAT, "name": job.name, "epsilon": job.epsilon, "delta": job.delta, "rounds": len(given)}
-        content = save(tensors, {"book": json.dumps(about)})
-        with self._alone():
-            self.check(job)
-            _write(self._path(job), content)
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _write(self._path(job), save(tensors, {"book": json.dumps({"name": job.name, "rounds": len(given)})}))
 
     def _path(self, job: ShareJob) -> Path:
         return self.folder / f"{job.digest}.safetensors"
-
-    def _cost(self, path: Path) -> tuple[float, float]:
-        try:
-            with safe_open(path, framework="numpy") as file:
-                about = json.loads(file.metadata()["book"])
-            return float(about["epsilon"]), float(about["delta"])
-        except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
-            raise _damaged(path, error) from error
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """No other job is written while this block runs, by whatever process."""
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = os.open(self.folder / ".lock", os.O_WRONLY | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(handle)
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -138,7 +81,3 @@ def _write(path: Path, content: bytes) -> None:
             os.close(folder)
     finally:
         draft.unlink(missing_ok=True)
-
-
-def _damaged(path: Path, error: Exception) -> InputError:
-    return InputError(path, f"is damaged ({error}), so nobody knows what was shared; put it back from a backup")

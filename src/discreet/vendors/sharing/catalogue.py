@@ -3,28 +3,55 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from discreet.data.open import open_ratings
 from discreet.data.ratings import Items, Ratings
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InputError
+from discreet.federated.flower.configuration import NodeSettings
 from discreet.progress import notice
 from discreet.vendors.partition import partition
 from discreet.vendors.sharing.job import ShareJob
 
 
-def vendor_ratings(path: Path, part: str | None) -> Ratings:
-    """The ratings of one vendor: all of its file, or, to try things out, the k-th part of N for a part "k/N".
+def vendor_ratings(settings: NodeSettings) -> Ratings:
+    """The ratings of one vendor: all of its data, or, to try things out, the k-th part of N where it is set to "k/N".
 
     The deal is that of `discreet vendors compare --vendors N` with its first seed.
     """
-    ratings = open_ratings(path)
-    if part is None:
-        return ratings
-    number, vendors = (int(word) for word in part.split("/"))
-    return partition(ratings, vendors)[number - 1]
+    number, vendors = settings.part_of()
+    if vendors == 1:
+        return open_ratings(settings.data)
+    return _dealt(settings.data, settings.data.stat().st_mtime_ns if settings.data.exists() else 0, vendors)[number - 1]
+
+
+@lru_cache(maxsize=1)
+def _dealt(path: Path, changed: int, vendors: int) -> list[Ratings]:  # noqa: ARG001 (a part of the key)
+    """All parts of the data as it was when it was last `changed`; kept for the other nodes of this process."""
+    return partition(open_ratings(path), vendors)
+
+
+def listed_items(path: Path) -> tuple[str, ...]:
+    """A catalogue in a text file, one item's id a line.
+
+    Raises:
+        InputError: it cannot be read, or has an id twice.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(path, f"cannot be read as a list of items ({error})") from error
+    places: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
+        name = line.strip()
+        if name and name in places:
+            raise InputError(path, f"has item {name} a second time (first on line {places[name]})", number)
+        if name:
+            places[name] = number
+    return tuple(places)
 
 
 def on_catalogue(ratings: Ratings, job: ShareJob) -> Ratings:

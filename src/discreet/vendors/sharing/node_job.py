@@ -6,20 +6,23 @@ vendor contributes only to a secure sum whose quorum is all vendors: one that le
 
 **The same answer again.** A sum that failed is asked for anew. The vendor then gives the very vector that it gave
 before (`book`), masked afresh, which costs nothing more; another question in the place of that one is refused.
+
+**ε for life.** A job is charged as a whole (`Spending`) with its first answer; ε of all jobs ever charged add up, and
+one that would go beyond what the vendor allows is refused when it is opened, before any vendor has given anything.
 """
 
 from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
+from discreet.federated.flower.configuration import NodeSettings
 from discreet.federated.nodes import Assignment, Contribute
+from discreet.federated.nodes.spending import Spending
 from discreet.privacy.noise import Noise, SecureNoise, SimulatedNoise
 from discreet.progress import notice
 from discreet.vendors.sharing.book import Book, Given
@@ -33,41 +36,7 @@ BOOK = "shared"
 """The folder of the book in the node's folder."""
 
 
-class VendorSettings(Protocol):
-    """What the vendor itself has decided; no job can change it."""
-
-    @property
-    def number(self) -> int:
-        """Of its node."""
-        ...
-
-    @property
-    def folder(self) -> Path:
-        """Where the node keeps what it must remember."""
-        ...
-
-    @property
-    def data(self) -> Path:
-        """Its ratings."""
-        ...
-
-    @property
-    def part(self) -> str | None:
-        """None for all of the data; k/N, to try things out, for the k-th of N parts."""
-        ...
-
-    @property
-    def most_epsilon(self) -> float:
-        """ε of a user for life."""
-        ...
-
-    @property
-    def noise(self) -> str:
-        """Either secure, or simulated from the job's seed, which protects nobody."""
-        ...
-
-
-def open_job(settings: VendorSettings, description: bytes) -> Contribute:
+def open_job(settings: NodeSettings, description: bytes) -> Contribute:
     """Take part in a job of sharing, on the vendor's own conditions.
 
     Raises:
@@ -77,25 +46,25 @@ def open_job(settings: VendorSettings, description: bytes) -> Contribute:
     job = ShareJob.from_bytes(description)
     if settings.number not in job.nodes:
         raise DiscreetError(f"node {settings.number} is not one of the job's vendors")
-    book = Book(settings.folder / BOOK, settings.most_epsilon)
-    book.check(job)
+    spending = Spending(settings.folder / "spent", settings.most_epsilon)
+    spending.check(job.digest, job.epsilon, job.delta)
     if settings.noise != "secure" and job.seed is None:
         raise DiscreetError(f"node {settings.number} is set to simulated noise, and the job has no seed for it")
-    ratings = on_catalogue(vendor_ratings(settings.data, settings.part), job)
+    ratings = on_catalogue(vendor_ratings(settings), job)
     notice(
-        f"sharing '{job.name}': ε = {job.epsilon:g}, δ = {job.delta:g}, {len(job.nodes)} vendors,"
-        f" {job.colluders} of whom may collude with one, {len(job.items):,} items, {settings.noise} noise"
+        f"node {settings.number}: '{job.name}', ε = {job.epsilon:g}, δ = {job.delta:g}, {settings.noise} noise,"
+        f" {len(job.nodes)} vendors, colluding {job.colluders}"
     )
-    return _Node(settings.number, settings.noise == "secure", job, book, ratings).contribute
+    return _Node(settings, job, spending, Book(settings.folder / BOOK), ratings).contribute
 
 
 @dataclass(frozen=True, eq=False)
 class _Node:
     """A job that was opened. All that must outlive a restart is in the book."""
 
-    number: int
-    secure: bool
+    settings: NodeSettings
     job: ShareJob
+    spending: Spending
     book: Book
     ratings: Ratings
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -110,18 +79,27 @@ class _Node:
             )
         task = Task.from_bytes(assignment.task, len(self.job.items))
         with self.lock:
-            given = self.book.given(self.job)
-            if task.number < len(given):
-                if given[task.number].task != assignment.task:
-                    raise DiscreetError(f"round {task.number + 1} was another question before, which was answered")
-                return given[task.number].values
-            if task.number > len(given):
-                raise DiscreetError(f"round {task.number + 1} comes after round {len(given)}, which was the last")
-            try:
-                answer = self._vendor(given).answer(task.round)
-            except ValueError as error:
-                raise DiscreetError(str(error)) from error
-            self.book.keep(self.job, [*given, Given(assignment.task, answer)])
+            answer = self._answer(assignment.task, task)
+            self.spending.charge(self.job.digest, self.job.epsilon, self.job.delta)
+        return answer
+
+    def _answer(self, sent: bytes, task: Task) -> Integers:
+        """The kept answer, or a new one, which is kept when this returns."""
+        given = self.book.given(self.job)
+        if not given and self.spending.charged(self.job.digest):
+            raise DiscreetError("what this vendor gave to the job before is lost; share anew, under another name")
+        if task.number < len(given):
+            if given[task.number].task != sent:
+                raise DiscreetError(f"round {task.number + 1} was another question before, which was answered")
+            return given[task.number].values
+        if task.number > len(given):
+            raise DiscreetError(f"round {task.number + 1} comes after round {len(given)}, which was the last")
+        self.spending.check(self.job.digest, self.job.epsilon, self.job.delta)
+        try:
+            answer = self._vendor(given).answer(task.round)
+        except ValueError as error:
+            raise DiscreetError(str(error)) from error
+        self.book.keep(self.job, [*given, Given(sent, answer)])
         return answer
 
     def _vendor(self, given: list[Given]) -> Vendor:
@@ -132,7 +110,7 @@ class _Node:
         return vendor
 
     def _noise(self) -> Noise:
-        if self.secure:
+        if self.settings.noise == "secure":
             return SecureNoise()
         sources = np.random.SeedSequence(self.job.seed).spawn(len(self.job.nodes))
-        return SimulatedNoise(sources[self.job.nodes.index(self.number)])
+        return SimulatedNoise(sources[self.job.nodes.index(self.settings.number)])

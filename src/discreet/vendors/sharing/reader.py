@@ -57,7 +57,7 @@ def open_reader(path: Path, folder: Path) -> Reader:
         InputError: the vendor has not given to these.
     """
     releases = load_complete(path)
-    given = Book(folder / BOOK, 0.0).given(releases.job)
+    given = Book(folder / BOOK).given(releases.job)
     if [one.task for one in given] != [one.task for one in releases.asked]:
         raise InputError(folder, f"its vendor has not given to the releases in {path}, so it cannot take off its own")
     return Reader(releases, tuple(given))

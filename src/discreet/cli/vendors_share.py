@@ -1,0 +1,173 @@
+"""`discreet vendors share` and `discreet vendors read`: vendors share item statistics, and one of them uses them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.options import AsJson, Seed, print_json, say
+from discreet.cli.vendors import parse_scale, within_scale
+from discreet.errors import DiscreetError, InputError
+
+if TYPE_CHECKING:
+    from discreet.vendors.sharing.job import ShareJob
+
+
+class EngineChoice(StrEnum):
+    """Where the vendors' nodes are."""
+
+    local = "local"
+    flower = "flower"
+
+
+def share(
+    ratings: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RATINGS",
+            help="Ratings to deal out. With --engine flower the public catalogue: a .txt file with one item a line, or"
+            " ratings, of which only items and scale are used.",
+        ),
+    ],
+    epsilon: Annotated[float, typer.Option(help="ε of a user for all that is released.")],
+    vendors: Annotated[
+        int | None, typer.Option(help="How many vendors there are; with --engine flower as many as nodes.")
+    ] = None,
+    delta: Annotated[float, typer.Option(help="δ.")] = 1e-5,
+    colluders: Annotated[int, typer.Option(min=0, help="How many vendors may tell another their noise.")] = 0,
+    scale: Annotated[
+        str | None, typer.Option(metavar="LOW,HIGH", help="The lowest and the highest rating there may be.")
+    ] = None,
+    name: Annotated[
+        str, typer.Option(help="What this sharing is called; another name makes it another one, with its own ε.")
+    ] = "sharing",
+    out: Annotated[Path, typer.Option(help="File for the releases.")] = Path("releases.safetensors"),
+    engine: Annotated[
+        EngineChoice, typer.Option(help="All nodes in this process, to try it out, or on machines of their own.")
+    ] = EngineChoice.local,
+    nodes_folder: Annotated[
+        Path, typer.Option(help="With --engine local: folder for what each vendor's node keeps to itself.")
+    ] = Path("vendors-nodes"),
+    superlink: Annotated[
+        Path | None,
+        typer.Option(help="With --engine flower: folder with superlink.json and roster.json ('discreet nodes')."),
+    ] = None,
+    patience: Annotated[
+        float, typer.Option(min=0.1, help="With --engine flower: seconds a node has for a step, or to come back.")
+    ] = 120.0,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Vendors release item statistics together, once, with privacy of users, over the secure sum.
+
+    Only sums over all vendors are released, and each vendor adds noise before. Interrupted, or stopped by a vendor that
+    is missing, the same command goes on where it was: no question that was answered is asked again.
+
+    Example: discreet vendors share ml-100k.zip --vendors 4 --epsilon 5
+    """
+    from discreet.federated.flower.configuration import read_roster
+    from discreet.vendors.sharing.in_process import share_in_process, trial_nodes
+    from discreet.vendors.sharing.job import ShareJob
+    from discreet.vendors.sharing.releases import load_complete
+
+    if engine is EngineChoice.local:
+        if vendors is None:
+            raise DiscreetError("--vendors says how many vendors the users are dealt out to")
+        nodes = tuple(range(1, vendors + 1))
+    elif superlink is None:
+        raise DiscreetError("--engine flower needs --superlink, the folder that 'discreet nodes' has written")
+    else:
+        nodes = tuple(read_roster(superlink / "roster.json"))
+        if vendors not in (None, len(nodes)):
+            raise DiscreetError(f"{superlink}: its roster has {len(nodes)} nodes, not {vendors}")
+    items, ends = catalogue(ratings, scale)
+    job = ShareJob(name, epsilon, delta, colluders, nodes, items, ends, seed)
+    if superlink is not None and engine is EngineChoice.flower:
+        share_on_flower(job, superlink, out, patience)
+    else:
+        trial_nodes(nodes_folder, ratings, len(nodes))
+        share_in_process(job, nodes_folder, out)
+    releases = load_complete(out)
+    guarantee = releases.job.budget.guarantee()
+    rounds = [
+        {"kind": type(a.round).__name__.lower(), "share": a.round.share, "values": len(a.total)}
+        for a in releases.answers()
+    ]
+    if as_json:
+        told = {"out": str(out), "vendors": len(nodes), "items": len(items), "rounds": rounds}
+        print_json({**told, "catalogue": job.catalogue_digest, "guarantee": guarantee.to_json()})
+        return
+    for number, asked in enumerate(rounds, 1):
+        say(f"round {number}: {asked['kind']}, {asked['values']:,} sums, {asked['share']:.0%} of the budget")
+    say(f"{len(nodes)} vendors, {guarantee}")
+    if engine is EngineChoice.local:
+        say("A trial: the noise comes from a seed, and protects nobody.")
+        say(f"Releases: {out}; each vendor reads them with: discreet vendors read {out} {nodes_folder}/node-1")
+    else:
+        say(f"Releases: {out}; give them to all vendors")
+
+
+def read(
+    releases: Annotated[Path, typer.Argument(help="The file that 'discreet vendors share' has written.")],
+    node: Annotated[Path, typer.Argument(help="The folder of the vendor's own node.")],
+    rank: Annotated[int, typer.Option(min=0, help="How many factors the vendor's own model has.")] = 24,
+    iterations: Annotated[int, typer.Option(min=2, help="How many iterations it is sampled.")] = 100,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """What the releases bring to one vendor: its error on a tenth of its own ratings, without them and with them.
+
+    Nothing leaves the vendor: it takes off its own part of the sums, and the rest is a prior in its own model.
+
+    Example: discreet vendors read releases.safetensors vendors-nodes/node-1
+    """
+    from discreet.federated.flower.configuration import read_node
+    from discreet.vendors.gibbs import GibbsMF
+    from discreet.vendors.sharing.catalogue import on_catalogue, vendor_ratings
+    from discreet.vendors.sharing.reader import gain, open_reader
+
+    reader = open_reader(releases, node)
+    own = on_catalogue(vendor_ratings(read_node(node)), reader.releases.job)
+    found = gain(reader, own, GibbsMF(rank=rank, iterations=iterations, burn_in=iterations // 5), seed)
+    if as_json:
+        print_json({"tested": found.tested, "alone": found.alone, "together": found.together})
+        return
+    better = f"{found.alone - found.together:+.4f} gained"
+    say(f"RMSE on {found.tested:,} ratings: alone {found.alone:.4f}, with the releases {found.together:.4f} ({better})")
+
+
+def catalogue(path: Path, scale: str | None) -> tuple[tuple[str, ...], tuple[float, float]]:
+    """The items and the scale that all vendors agree on, from a list of items or from ratings."""
+    from discreet.data.open import open_ratings
+    from discreet.vendors.sharing.catalogue import listed_items
+
+    if path.suffix == ".txt":
+        if scale is None:
+            raise InputError(
+                path, "a list of items does not say how they are rated; give the scale, such as --scale 1,5"
+            )
+        return listed_items(path), parse_scale(scale)
+    opened = within_scale(path, open_ratings(path), scale)
+    return tuple(opened.items.ids), opened.scale
+
+
+def share_on_flower(job: ShareJob, folder: Path, out: Path, patience: float) -> None:
+    """Run the job on the SuperLink of a deployment; the server's disk is this one's."""
+    from discreet.federated.flower.configuration import read_roster
+    from discreet.federated.flower.deployment import SuperLink, submit
+    from discreet.files import replacing_file
+
+    description = out.with_name(f"{out.name}.job")
+    with replacing_file(description) as draft:
+        draft.write_bytes(job.to_bytes())
+    arguments = {
+        "job": str(description.resolve()),
+        "roster": {str(number): key.hex() for number, key in read_roster(folder / "roster.json").items()},
+        "out": str(out.resolve()),
+        "patience": patience,
+    }
+    submit("discreet.vendors.sharing.across:program", arguments, SuperLink.of(folder))
+    description.unlink()
