@@ -27,6 +27,13 @@ def shown() -> Iterator[None]:
     progress = Progress(
         *columns, TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal
     )
+    with shown_by(progress):
+        yield
+
+
+@contextmanager
+def shown_by(progress: Progress) -> Iterator[None]:
+    """Let `progress` show bars and notices inside this block."""
     token = _progress.set(progress)
     try:
         yield

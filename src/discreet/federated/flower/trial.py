@@ -1,0 +1,29 @@
+"""A program that does nothing but ask: which nodes answer, and how fast."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from discreet.federated.nodes.transport import Nodes
+from discreet.progress import track
+
+
+def knock(nodes: Nodes, arguments: dict[str, Any]) -> list[dict[str, Any]]:
+    """Ask all nodes that are there for something that no host grants, a few times.
+
+    Args:
+        nodes: whom to ask.
+        arguments: "times", "patience" (seconds), and "bytes", the length of what is asked.
+
+    Returns:
+        For every time, the nodes that have answered, ascending, and the seconds until the last of them had.
+    """
+    request = bytes(int(arguments.get("bytes", 0)))
+    rounds = []
+    for _ in track(range(int(arguments["times"])), "Knocking"):
+        present = nodes.present()
+        start = time.monotonic()
+        answers = nodes.ask(dict.fromkeys(present, request), float(arguments["patience"]))
+        rounds.append({"nodes": sorted(answers), "seconds": time.monotonic() - start})
+    return rounds
