@@ -1,6 +1,8 @@
 import pytest
 import torch
 
+from discreet.federated.nodes import troubles
+
 
 @pytest.fixture(autouse=True)
 def one_thread():
@@ -8,3 +10,11 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def said(monkeypatch):
+    """What is said about nodes while sums are made."""
+    lines = []
+    monkeypatch.setattr(troubles, "notice", lines.append)
+    return lines

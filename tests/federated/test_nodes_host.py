@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, replace
 
@@ -122,11 +123,20 @@ def test_a_round_is_begun_once_even_if_another_came_between():
 
 def test_many_threads_that_begin_one_round_begin_it_once():
     town = Town(3)
+    opened = []
+
+    def slowly(description):
+        opened.append(description)
+        time.sleep(0.02)
+        return lambda assignment: vector_of(1)
+
+    host = Host(town.identities[1], town.roster, slowly)
     request = invitation(town).to_bytes()
     with ThreadPoolExecutor(8) as pool:
-        answers = [read_answer(one) for one in pool.map(town.hosts[1].answer, [request] * 32)]
+        answers = [read_answer(one) for one in pool.map(host.answer, [request] * 16)]
     assert sum(isinstance(one, Done) for one in answers) == 1
     assert all(one.reason.startswith("OutOfTurn") for one in answers if isinstance(one, Refusal))
+    assert opened == [JOB]
 
 
 @pytest.mark.parametrize("moment", list(Step)[2:])

@@ -2,31 +2,20 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from node_hosts import JOB, LENGTH, PATIENCE, Town, Wire, sum_of, sums_over, vector_of
+from node_hosts import JOB, LENGTH, PATIENCE, Town, Wire, sum_of, sums_over
 
 from discreet.errors import DiscreetError
-from discreet.federated.nodes import Host, LocalNodes, SecureSums
-from discreet.federated.nodes import troubles as troubles_module
+from discreet.federated.nodes import LocalNodes, SecureSums
 from discreet.federated.nodes.requests import Done, Refusal, Unknown, read_answer
-from discreet.federated.nodes.sums import ATTEMPTS, LostRound
-from discreet.federated.secure_sum import Identity, Plan, Step
-from discreet.federated.secure_sum.messages import KeyShares, Unmasking
+from discreet.federated.secure_sum import Plan, Step
 
 STEPS = list(Step)[:-1]
 BEFORE_THE_INPUT = (Step.ADVERTISE, Step.SHARE, Step.MASK)
-
-
-@pytest.fixture
-def said(monkeypatch):
-    lines = []
-    monkeypatch.setattr(troubles_module, "notice", lines.append)
-    return lines
 
 
 @settings(deadline=None, max_examples=25)
@@ -206,78 +195,6 @@ def test_a_host_started_anew_in_mid_round_drops_out_and_is_told_the_job_again(st
     assert [node for node, _ in town.opened] == [1, 2, 3, 4, 5, 3]
 
 
-def test_a_quorum_that_is_lost_is_found_among_those_who_are_left(said):
-    """Of three nodes all must stay; two can sum without the third."""
-    town = Town(3)
-    wire = Wire(town, on_request=lambda node, step, data: None if (node, step) == (2, Step.MASK) else data)
-    total = sums_over(wire).sum(b"", LENGTH)
-    assert total.nodes == (1, 3)
-    assert total.values.tolist() == sum_of((1, 3))
-    assert wire.rounds() == 2
-    assert "the round of the secure sum is lost (TooFewClients: step MASK: 2 clients, but the plan needs 3)" in said
-
-
-def test_a_quorum_that_is_lost_is_regained_when_a_node_comes_back():
-    town = Town(2)
-    falls = iter([True])
-    wire = Wire(town)
-    looks = 0
-
-    def fall(node, step, data):
-        if (node, step) == (2, Step.AGREE) and next(falls, False):
-            wire.away = {2}
-        return data
-
-    def present():
-        nonlocal looks
-        looks += 1
-        if looks == 4:
-            town.start(2)
-            wire.away = set()
-        return frozenset(town.hosts) - wire.away
-
-    wire.on_request, wire.present = fall, present
-    total = sums_over(wire).sum(b"", LENGTH)
-    assert total.nodes == (1, 2)
-    assert total.values.tolist() == sum_of((1, 2))
-    assert wire.rounds() == 2
-
-
-def test_a_node_that_is_needed_is_given_time_although_it_seems_to_be_there():
-    """Its engine answers for it while its host starts anew."""
-    town = Town(2)
-    until = time.monotonic() + PATIENCE / 2
-    wire = Wire(town, on_request=lambda node, _, data: None if node == 2 and time.monotonic() < until else data)
-    assert sums_over(wire).sum(b"", LENGTH).nodes == (1, 2)
-
-
-def test_a_quorum_lost_for_good_is_one_line_that_says_who_and_what_to_do():
-    town = Town(3)
-    wire = Wire(town)
-    wire.away = {1}
-    wire.on_request = lambda node, step, data: None if node == 3 and step == Step.SHARE else data
-    with pytest.raises(DiscreetError) as raised:
-        sums_over(wire).sum(b"", LENGTH)
-    line = str(raised.value)
-    assert "\n" not in line
-    assert "in order: node 2;" in line
-    assert "node 3: no answer in time at step SHARE" in line
-    assert "not to be reached: node 1" in line
-    assert "Start the missing nodes" in line
-    assert wire.rounds() == ATTEMPTS
-
-
-def test_too_few_nodes_are_waited_for_as_long_as_patience_says():
-    town = Town(3)
-    wire = Wire(town)
-    wire.away = {1, 3}
-    start = time.monotonic()
-    with pytest.raises(DiscreetError, match="in order: node 2; not to be reached: nodes 1, 3"):
-        sums_over(wire).sum(b"", LENGTH)
-    assert time.monotonic() - start >= PATIENCE
-    assert not wire.requests
-
-
 def test_a_reason_of_a_node_is_shown_once_and_cannot_break_the_line(said):
     town = Town(3)
     wire = Wire(town)
@@ -297,168 +214,7 @@ def test_a_reason_of_a_node_is_shown_once_and_cannot_break_the_line(said):
     assert len([line for line in said if "disk" in line]) == 2, "once for each sum"
 
 
-@pytest.mark.parametrize("failure", [DiscreetError("its ledger is empty"), ValueError("reader 42 clicked on 7")])
-def test_a_contribution_that_fails_is_a_refusal_and_the_sum_goes_on(failure, said):
-    def contribution(node, assignment):
-        if node == 2:
-            raise failure
-        return vector_of(node)
-
-    town = Town(5, contribution)
-    total = sums_over(Wire(town)).sum(b"", LENGTH)
-    assert total.nodes == (1, 3, 4, 5)
-    assert total.values.tolist() == sum_of(total.nodes)
-    if isinstance(failure, DiscreetError):
-        assert said == ["node 2: refused, NoContribution: its ledger is empty"]
-    else:
-        assert "ValueError" in said[0]
-        assert "42" not in said[0], "the text of an exception that is not meant for people may tell of the data"
-
-
-def test_what_every_node_refuses_is_not_asked_for_again_and_again():
-    town = Town(3)
-    wire = Wire(town)
-    start = time.monotonic()
-    with pytest.raises(DiscreetError, match=r"nodes 1, 2, 3: refused, NoContribution: the round sums 4 entries"):
-        sums_over(wire).sum(b"", 4)
-    assert len(town.contributed) == 3
-    assert time.monotonic() - start < PATIENCE
-
-
-def test_a_job_that_a_node_cannot_open_leaves_it_out(said):
-    town = Town(3)
-
-    def cannot(description):
-        raise DiscreetError("this node has no data for the job")
-
-    town.hosts[1] = Host(town.identities[1], town.roster, cannot)
-    assert sums_over(Wire(town)).sum(b"", LENGTH).nodes == (2, 3)
-    assert said[0] == "node 1: refused, NoContribution: this node has no data for the job"
-
-
-def test_a_node_with_another_roster_leaves_itself_out(said):
-    town = Town(5)
-    town.start(4, roster=town.roster | {2: Identity.generate(2).public})
-    total = sums_over(Wire(town)).sum(b"", LENGTH)
-    assert total.nodes == (1, 2, 3, 5)
-    assert total.values.tolist() == sum_of(total.nodes)
-    assert said[0].startswith("node 4: refused, WrongTerms: the server knows other keys")
-
-
-def test_a_stranger_that_the_server_puts_into_the_roster_is_refused_by_everybody():
-    town = Town(3)
-    honest = dict(town.roster)
-    town.identities[9] = Identity.generate(9)
-    made_up = honest | {9: town.identities[9].public}
-    town.start(9, roster=made_up)
-    with pytest.raises(DiscreetError, match=r"nodes 1, 2, 3: refused, WrongTerms: node 9 is invited, but is not in"):
-        sums_over(Wire(town), roster=made_up).sum(b"", LENGTH)
-    assert town.contributed == []
-
-
-def test_a_node_that_is_not_in_the_roster_is_not_asked(said):
-    town = Town(4)
-    known = {node: key for node, key in town.roster.items() if node != 4}
-    for node in known:
-        town.start(node, roster=known)
-    wire = Wire(town)
-    assert sums_over(wire, roster=known).sum(b"", LENGTH).nodes == (1, 2, 3)
-    assert 4 not in {node for node, _, _ in wire.requests}
-    assert said == ["node 4 is not in the roster, and is not asked"]
-
-
 def test_one_node_is_no_secure_sum():
     town = Town(2)
     with pytest.raises(DiscreetError, match="at least 2 nodes"):
         sums_over(Wire(town), roster={1: town.roster[1]})
-
-
-def test_hosts_sum_mod_2_to_the_64_only():
-    with pytest.raises(DiscreetError, match=r"nodes sum mod 2\^64, not mod 2\^32"):
-        sums_over(Wire(Town(2)), bits=32).sum(b"", LENGTH)
-
-
-def test_wrong_shares_at_the_end_lose_the_round_but_not_the_sum(said):
-    """Nobody can tell who sent a wrong share; the next round, without it, is right."""
-    town = Town(4)
-    spoilt = iter([True])
-
-    def spoil(node, step, answer):
-        if (node, step) != (1, Step.UNMASK) or not next(spoilt, False):
-            return answer
-        done = read_answer(answer)
-        message = Unmasking.from_bytes(done.message)
-        wrong = tuple((owner, bytes([share[0] ^ 1]) + share[1:]) for owner, share in message.seed_shares)
-        forged = replace(message, seed_shares=wrong).signed(town.identities[1])
-        return replace(done, message=forged.to_bytes()).to_bytes()
-
-    total = sums_over(Wire(town, on_answer=spoil)).sum(b"", LENGTH)
-    assert total.nodes == (1, 2, 3, 4)
-    assert total.values.tolist() == sum_of(total.nodes)
-    assert "MalformedShare" in said[0]
-
-
-def test_a_node_that_seals_wrong_shares_is_named_by_those_who_cannot_open_them():
-    """The server cannot look into sealed shares; whoever opens them can."""
-    town = Town(4)
-
-    def spoil(node, step, answer):
-        if (node, step) != (3, Step.SHARE):
-            return answer
-        done = read_answer(answer)
-        message = KeyShares.from_bytes(done.message)
-        wrong = tuple((receiver, bytes(len(sealed))) for receiver, sealed in message.sealed)
-        forged = replace(message, sealed=wrong).signed(town.identities[3])
-        return replace(done, message=forged.to_bytes()).to_bytes()
-
-    with pytest.raises(LostRound) as raised:
-        sums_over(Wire(town, on_answer=spoil)).sum(b"", LENGTH)
-    for node in (1, 2, 4):
-        assert f"the share of client 3 for client {node} cannot be opened" in str(raised.value)
-    assert {node for node, _ in town.contributed} <= {3}, "nobody else has spent anything"
-
-
-def test_everybody_or_nobody():
-    """Where noise is counted for all, a sum without one is none: it is waited for, and nodes are told so."""
-    town = Town(4)
-    falls = iter([True])
-    wire = Wire(town)
-    wire.on_request = lambda node, step, data: None if (node, step) == (2, Step.MASK) and next(falls, False) else data
-    total = sums_over(wire, everybody=True).sum(b"", LENGTH)
-    assert total.nodes == (1, 2, 3, 4)
-    assert total.values.tolist() == sum_of(total.nodes)
-    assert {(one.parties, one.quorum) for _, one in town.contributed} == {(4, 4)}
-    wire.away = {3}
-    with pytest.raises(DiscreetError, match="in order: nodes 1, 2, 4; not to be reached: node 3"):
-        sums_over(wire, everybody=True).sum(b"", LENGTH)
-
-
-def test_with_one_attempt_a_lost_round_is_said_to_be_lost_and_the_next_does_without_the_culprit():
-    town = Town(3)
-    wire = Wire(town, on_request=lambda node, step, data: None if (node, step) == (2, Step.AGREE) else data)
-    sums = sums_over(wire, attempts=1)
-    with pytest.raises(LostRound, match="node 2: no answer in time at step AGREE"):
-        sums.sum(b"", LENGTH)
-    assert len(town.contributed) == 3, "each node has contributed once"
-    assert sums.sum(b"", LENGTH).nodes == (1, 3)
-    wire.on_request = lambda node, step, data: data
-    assert sums.sum(b"", LENGTH).nodes == (1, 2, 3), "it has its chance again after a sum that succeeded"
-
-
-def test_refusals_that_last_are_no_lost_round():
-    with pytest.raises(DiscreetError) as raised:
-        sums_over(Wire(Town(3)), attempts=1).sum(b"", LENGTH + 1)
-    assert not isinstance(raised.value, LostRound)
-
-
-def test_nodes_that_fail_in_turn_are_all_left_out():
-    town = Town(5)
-    wire = Wire(town)
-
-    def fail(node, step, data):
-        fails = node in (1, 2) or (node == 3 and wire.rounds() == 2)
-        return None if fails and step == Step.SHARE else data
-
-    wire.on_request = fail
-    assert sums_over(wire).sum(b"", LENGTH).nodes == (4, 5)
-    assert wire.rounds() == 3
