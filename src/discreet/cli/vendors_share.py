@@ -28,13 +28,13 @@ def share(
         Path,
         typer.Argument(
             metavar="RATINGS",
-            help="Ratings to deal out. With --engine flower the public catalogue: a .txt file with one item a line, or"
+            help="Ratings to deal out. With --superlink the public catalogue: a .txt file with one item a line, or"
             " ratings, of which only items and scale are used.",
         ),
     ],
     epsilon: Annotated[float, typer.Option(help="ε of a user for all that is released.")],
     vendors: Annotated[
-        int | None, typer.Option(help="How many vendors there are; with --engine flower as many as nodes.")
+        int | None, typer.Option(help="How many vendors there are; with --superlink as many as nodes.")
     ] = None,
     delta: Annotated[float, typer.Option(help="δ.")] = 1e-5,
     colluders: Annotated[int, typer.Option(min=0, help="How many vendors may tell another their noise.")] = 0,
@@ -46,17 +46,18 @@ def share(
     ] = "sharing",
     out: Annotated[Path, typer.Option(help="File for the releases.")] = Path("releases.safetensors"),
     engine: Annotated[
-        EngineChoice, typer.Option(help="All nodes in this process, to try it out, or on machines of their own.")
+        EngineChoice,
+        typer.Option(help="This process (local), or Flower: its simulation, or the nodes of a --superlink."),
     ] = EngineChoice.local,
     nodes_folder: Annotated[
-        Path, typer.Option(help="With --engine local: folder for what each vendor's node keeps to itself.")
+        Path, typer.Option(help="Without --superlink: folder for what each vendor's node keeps to itself.")
     ] = Path("vendors-nodes"),
     superlink: Annotated[
         Path | None,
-        typer.Option(help="With --engine flower: folder with superlink.json and roster.json ('discreet nodes')."),
+        typer.Option(metavar="FOLDER", help="With flower: share over the nodes of this deployment ('discreet nodes')."),
     ] = None,
     patience: Annotated[
-        float, typer.Option(min=0.1, help="With --engine flower: seconds a node has for a step, or to come back.")
+        float, typer.Option(min=0.1, help="Seconds that nodes have for each step of a round, and to come back.")
     ] = 120.0,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -68,28 +69,16 @@ def share(
 
     Example: discreet vendors share ml-100k.zip --vendors 4 --epsilon 5
     """
-    from discreet.federated.flower.configuration import read_roster
-    from discreet.vendors.sharing.in_process import share_in_process, trial_nodes
     from discreet.vendors.sharing.job import ShareJob
     from discreet.vendors.sharing.releases import load_complete
 
-    if engine is EngineChoice.local:
-        if vendors is None:
-            raise DiscreetError("--vendors says how many vendors the users are dealt out to")
-        nodes = tuple(range(1, vendors + 1))
-    elif superlink is None:
-        raise DiscreetError("--engine flower needs --superlink, the folder that 'discreet nodes' has written")
-    else:
-        nodes = tuple(read_roster(superlink / "roster.json"))
-        if vendors not in (None, len(nodes)):
-            raise DiscreetError(f"{superlink}: its roster has {len(nodes)} nodes, not {vendors}")
+    nodes = vendors_nodes(vendors, engine, superlink)
     items, ends = catalogue(ratings, scale)
     job = ShareJob(name, epsilon, delta, colluders, nodes, items, ends, seed)
-    if superlink is not None and engine is EngineChoice.flower:
-        share_on_flower(job, superlink, out, patience)
+    if superlink is not None:
+        share_on_deployment(job, superlink, out, patience)
     else:
-        trial_nodes(nodes_folder, ratings, len(nodes))
-        share_in_process(job, nodes_folder, out)
+        share_on_one_machine(job, engine, ratings, nodes_folder, out, patience)
     releases = load_complete(out)
     guarantee = releases.job.budget.guarantee()
     rounds = [
@@ -103,7 +92,7 @@ def share(
     for number, asked in enumerate(rounds, 1):
         say(f"round {number}: {asked['kind']}, {asked['values']:,} sums, {asked['share']:.0%} of the budget")
     say(f"{len(nodes)} vendors, {guarantee}")
-    if engine is EngineChoice.local:
+    if superlink is None:
         say("A trial: the noise comes from a seed, and protects nobody.")
         say(f"Releases: {out}; each vendor reads them with: discreet vendors read {out} {nodes_folder}/node-1")
     else:
@@ -154,7 +143,41 @@ def catalogue(path: Path, scale: str | None) -> tuple[tuple[str, ...], tuple[flo
     return tuple(opened.items.ids), opened.scale
 
 
-def share_on_flower(job: ShareJob, folder: Path, out: Path, patience: float) -> None:
+def vendors_nodes(vendors: int | None, engine: EngineChoice, superlink: Path | None) -> tuple[int, ...]:
+    """The numbers of the vendors' nodes: those of the deployment, or from 1 on."""
+    from discreet.federated.flower.configuration import read_roster
+
+    if superlink is None:
+        if vendors is None:
+            raise DiscreetError("--vendors says how many vendors the users are dealt out to")
+        return tuple(range(1, vendors + 1))
+    if engine is EngineChoice.local:
+        raise DiscreetError("--superlink says where the nodes are: it goes with --engine flower")
+    nodes = tuple(read_roster(superlink / "roster.json"))
+    if vendors not in (None, len(nodes)):
+        raise DiscreetError(f"{superlink}: its roster has {len(nodes)} nodes, not {vendors}")
+    return nodes
+
+
+def share_on_one_machine(
+    job: ShareJob, engine: EngineChoice, ratings: Path, folder: Path, out: Path, patience: float
+) -> None:
+    """Run the job with every vendor's node in this process, each with its part of the ratings."""
+    from discreet.federated.nodes import LocalNodes
+    from discreet.vendors.sharing.across import share_over
+    from discreet.vendors.sharing.in_process import hosts_in_process, trial_nodes
+
+    trial_nodes(folder, ratings, len(job.nodes))
+    hosts, roster = hosts_in_process(folder)
+    if engine is EngineChoice.local:
+        share_over(LocalNodes(hosts), roster, job, out, patience)
+        return
+    from discreet.federated.flower.simulation import simulate
+
+    simulate(lambda nodes: share_over(nodes, roster, job, out, patience), hosts)
+
+
+def share_on_deployment(job: ShareJob, folder: Path, out: Path, patience: float) -> None:
     """Run the job on the SuperLink of a deployment; the server's disk is this one's."""
     from discreet.federated.flower.configuration import read_roster
     from discreet.federated.flower.deployment import SuperLink, submit

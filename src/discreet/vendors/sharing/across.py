@@ -7,6 +7,7 @@ one again that was answered.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -46,8 +47,16 @@ def share_across(sums: Sums, job: ShareJob, out: Path) -> Releases:
     return conversation.releases
 
 
+def share_over(nodes: Nodes, roster: Mapping[int, bytes], job: ShareJob, out: Path, patience: float) -> Releases:
+    """`share_across` with secure sums over nodes; each has `patience` seconds for a step, and to come back."""
+    if tuple(sorted(roster)) != job.nodes:
+        raise DiscreetError("the roster's nodes are not the job's vendors")
+    sums = SecureSums(nodes, roster, job.to_bytes(), patience=patience, everybody=True)
+    return share_across(sums, job, out)
+
+
 def program(nodes: Nodes, arguments: dict[str, Any]) -> dict[str, Any]:
-    """What the server of an engine runs.
+    """What the server of a deployment runs. Paths mean the server's disk.
 
     Args:
         nodes: The vendors' nodes.
@@ -59,10 +68,8 @@ def program(nodes: Nodes, arguments: dict[str, Any]) -> dict[str, Any]:
     """
     job, out = ShareJob.from_bytes(Path(arguments["job"]).read_bytes()), Path(arguments["out"])
     roster = {int(number): bytes.fromhex(key) for number, key in arguments["roster"].items()}
-    if tuple(sorted(roster)) != job.nodes:
-        raise DiscreetError("the roster's nodes are not the job's vendors")
-    sums = SecureSums(nodes, roster, job.to_bytes(), patience=arguments["patience"], everybody=True)
-    return {"out": str(out), "rounds": len(share_across(sums, job, out).asked)}
+    released = share_over(nodes, roster, job, out, arguments["patience"])
+    return {"out": str(out), "rounds": len(released.asked)}
 
 
 class _Conversation:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from discreet.errors import DiscreetError, InputError
+from discreet.errors import InputError
 from discreet.federated.flower.configuration import node_folders, read_node, read_roster, write_deployment
-from discreet.federated.nodes import Host, LocalNodes, SecureSums
-from discreet.vendors.sharing.across import share_across
-from discreet.vendors.sharing.job import ShareJob
+from discreet.federated.nodes import Answer, Host
 from discreet.vendors.sharing.node_job import open_job
-from discreet.vendors.sharing.releases import Releases
 
 
 def trial_nodes(folder: Path, data: Path, vendors: int) -> None:
@@ -31,14 +28,11 @@ def trial_nodes(folder: Path, data: Path, vendors: int) -> None:
         raise InputError(folder, f"has not the nodes of {vendors} vendors with parts of {data}; choose another folder")
 
 
-def share_in_process(job: ShareJob, folder: Path, out: Path) -> Releases:
-    """A job between the nodes of a deployment's folder, over the secure sum; the releases are in `out` at the end."""
+def hosts_in_process(folder: Path) -> tuple[dict[int, Answer], dict[int, bytes]]:
+    """The hosts of all nodes in a deployment's folder, and their roster."""
     roster = read_roster(folder / "roster.json")
-    if tuple(roster) != job.nodes:
-        raise DiscreetError(f"{folder}: its nodes are not the job's vendors")
-    hosts = {}
+    hosts: dict[int, Answer] = {}
     for number, path in node_folders(folder).items():
         settings = read_node(path)
         hosts[number] = Host(settings.identity(), roster, partial(open_job, settings)).answer
-    sums = SecureSums(LocalNodes(hosts), roster, job.to_bytes(), patience=0.0, everybody=True)
-    return share_across(sums, job, out)
+    return hosts, roster
