@@ -1,6 +1,7 @@
 import io
 import json
 import math
+from dataclasses import replace
 import re
 from html.parser import HTMLParser
 from xml.etree import ElementTree
@@ -171,6 +172,11 @@ def test_a_guarantee_in_words(what, words):
     sentence = in_words(what)
     assert all(word in sentence for word in words)
     assert sentence.endswith(".")
+
+
+def test_every_adversary_has_words():
+    sentences = {in_words(replace(guarantee(2.0), adversary=adversary)) for adversary in Adversary}
+    assert len(sentences) == len(Adversary)
 
 
 class Page(HTMLParser):
