@@ -1,8 +1,8 @@
 import io
 import json
 import math
-from dataclasses import replace
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 

@@ -10,8 +10,9 @@ Poisson sampling. Then with sums of n_r discrete Gaussians of σ_r/√n_r each, 
 
     η = Σ_r d_r·(1/(24σ_r²) + τ_r)    ω = √(Σ_r d_r/σ_r⁴)/24 + Σ_r d_r·τ_r    τ = 5·Σ_{k<n} e^{−2π²(σ²/n)·k/(k+1)}
 
-if σ_r ≥ 2 and σ_r/√n_r ≥ 1/2. It stays so if independent noise of still more parties is in the sum, and if the sum is
-known modulo a number only: both are post-processing.
+if σ_r ≥ 2 and σ_r/√n_r ≥ 1/2. (Where d_r or σ_r depend on earlier outputs, η and ω are the largest that can come.) It
+stays so if independent noise of still more parties is in the sum, and if the sum is known modulo a number only: both
+are post-processing.
 
 **Proof.** Write ρ_s(x) = e^{−x²/2s²} and θ_s = 2·Σ_{j≥1} e^{−2π²s²j²}. By Poisson's summation formula
 Σ_m ρ_s(m + a) = √(2π)·s·(1 + 2·Σ_j e^{−2π²s²j²}·cos 2πja), which is within √(2π)·s·(1 ± θ_s) and is largest for a = 0.

@@ -8,9 +8,13 @@ user of the rest.
 together, each free to depend on the earlier ones' results, are (ε, δ)-DP for the (ε₀, δ₀) of the analytic Gaussian of
 multiplier m, and what the lattice costs beside it (`discreet.privacy.lattice_price`).
 
-Proof. Contributions are whole numbers, so that theorem applies to the N − 1 − t parts that stay hidden; with continuous
-noise, adaptive rounds compose to one Gaussian of multiplier 1/√(Σ s_r/m²) = m (Dong, Roth, Su 2022). The lattice is so
-fine (`UNIT`) that η is below 10⁻¹⁶. ∎
+Proof. Contributions are whole numbers, so that theorem applies to the N − 1 − t parts that stay hidden, and continuous
+noise remains to be accounted for. A round with share s is √s/m-GDP (Gaussian differential privacy). Which share the
+next round spends may depend on earlier results, so the theorem on composition, with costs fixed beforehand, has to be
+used step by step. Claim: while a share s is left, whatever follows is √s/m-GDP. Without any round left it is. If the
+next one spends s', settled before its result is seen, it is √s'/m-GDP, and for every result what follows is
+√(s − s')/m-GDP by induction; these two compose to √s/m (Dong, Roth, Su 2022). At the start s = 1: one Gaussian of
+multiplier m. The lattice is so fine (`UNIT`) that η is below 10⁻¹⁶ on every course of less than 10⁷ values. ∎
 """
 
 from __future__ import annotations
