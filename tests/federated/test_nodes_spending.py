@@ -1,0 +1,40 @@
+"""What a node has spent: budgets of all jobs add up, each once, and survive a restart."""
+
+import math
+
+import pytest
+
+from discreet.errors import DiscreetError, InputError
+from discreet.federated.nodes.spending import Spending
+
+
+def test_jobs_add_up_and_each_is_charged_once(tmp_path):
+    spending = Spending(tmp_path / "spent", most_epsilon=5.0)
+    spending.charge("a", 3.0, 1e-6)
+    spending.charge("a", 3.0, 1e-6)
+    Spending(tmp_path / "spent", 5.0).charge("b", 2.0, 1e-6)
+    with pytest.raises(DiscreetError, match=r"ε = 0.5 after 5 for other jobs is more than the ε = 5"):
+        spending.charge("c", 0.5, 1e-6)
+    assert sorted(path.name for path in (tmp_path / "spent").iterdir()) == ["a.json", "b.json"]
+
+
+def test_what_guarantees_nothing_needs_a_node_that_allows_it(tmp_path):
+    with pytest.raises(DiscreetError, match="guarantees nothing"):
+        Spending(tmp_path, 10.0).charge("a", math.inf, 0.0)
+    Spending(tmp_path, math.inf).charge("a", math.inf, 0.0)
+    with pytest.raises(DiscreetError, match="after inf for other jobs"):
+        Spending(tmp_path, 10.0).charge("b", 1.0, 1e-6)
+
+
+def test_delta_adds_up_too(tmp_path):
+    spending = Spending(tmp_path, 10.0)
+    spending.charge("a", 1.0, 9e-5)
+    with pytest.raises(DiscreetError, match="δ = 2e-05"):
+        spending.charge("b", 1.0, 2e-5)
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"epsilon": "much", "delta": 0}', '{"epsilon": -1, "delta": 0}', "[1]"])
+def test_without_its_records_nothing_is_spent(tmp_path, text):
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(InputError, match="a job has cost"):
+        Spending(tmp_path, 10.0).charge("b", 1.0, 1e-6)

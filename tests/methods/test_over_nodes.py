@@ -1,0 +1,263 @@
+"""Training over nodes: the same sums as by hand, whoever drops out, and refusals that say why."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from discreet.data.open import open_news
+from discreet.data.synthetic import news_world, write_mind
+from discreet.errors import DiscreetError
+from discreet.federated.flower.configuration import NodeSettings
+from discreet.federated.nodes import Assignment, LocalNodes
+from discreet.federated.optimisers import FedAdam
+from discreet.federated.secure_sum.plan import Plan
+from discreet.methods.across import AcrossNodes, hosts_in_process, on_one_machine
+from discreet.methods.base import Task
+from discreet.methods.dp_fedavg import DPFedAvg
+from discreet.methods.federated import Parties
+from discreet.methods.fednewsrec import FedNewsRec
+from discreet.methods.fedrec import FedRec
+from discreet.methods.neural import Part, trained_parameters
+from discreet.methods.node_job import Description, open_job, read_task, write_task
+from discreet.methods.privaterec import PrivateRec
+
+METHODS = [
+    PrivateRec(rounds=3, fraction=0.2),
+    FedRec(rounds=2, fraction=0.2),
+    FedNewsRec(rounds=2, fraction=0.2),
+    DPFedAvg(rounds=3, fraction=0.5),
+]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("nodes") / "world"
+    write_mind(news_world(120, seed=9), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def task(world):
+    return Task(open_news(world), "hashed")
+
+
+def by_hand(method, task, seed, who):
+    """The weights after one step for each entry of `who`: the nodes in that round of those invited."""
+    nodes = sorted({node for invited, _ in who for node in invited})
+    setups = {node: method.setup(task, seed, Part(node, node, len(nodes))) for node in nodes}
+    parameters = method.start(method.setup(task, seed))
+    optimiser = method.optimiser()
+    memory = optimiser.init(parameters)
+    for number, (invited, present) in enumerate(who, start=1):
+        parties = Parties(len(invited), Plan.default(len(invited)).quorum)
+        total = sum(method.contribution(setups[node], parameters, number, parties) for node in present)
+        result = method.result(parameters, total)
+        parameters, memory = optimiser.step(parameters, result.direction, memory)
+    return parameters
+
+
+def assert_same(state, parameters):
+    learnt = trained_parameters(state)
+    assert list(learnt) == list(parameters) or set(learnt) == set(parameters)
+    for name, value in parameters.items():
+        assert torch.equal(learnt[name], value), name
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_training_over_nodes_is_the_plain_sum_to_the_last_bit(task, method):
+    state = method.train(task, 5, None, on_one_machine(task, 4))
+    everybody = ((1, 2, 3, 4), (1, 2, 3, 4))
+    assert_same(state, by_hand(method, task, 5, [everybody] * method.rounds))
+    assert state["nodes"].tolist() == [[False, True, True, True, True]] * method.rounds
+
+
+class Leaving(LocalNodes):
+    """Node 2 falls silent at the third question of the second round, and is never seen again."""
+
+    asked = 0
+
+    def present(self):
+        return super().present() - ({2} if self.asked > 8 else set())
+
+    def ask(self, requests, patience):
+        object.__setattr__(self, "asked", self.asked + 1)
+        gone = {2} if self.asked >= 8 else set()
+        return super().ask({node: request for node, request in requests.items() if node not in gone}, patience)
+
+
+@pytest.mark.parametrize("method", [METHODS[0], METHODS[3]], ids=lambda method: method.name)
+def test_a_node_that_leaves_in_mid_round_is_not_in_the_sum_and_the_rest_goes_on(task, method):
+    hosts, roster = hosts_in_process(task, 4)
+    state = method.train(task, 5, None, AcrossNodes(Leaving(hosts), roster, 1.0, simulated=True))
+    assert [np.flatnonzero(row).tolist() for row in state["nodes"]] == [[1, 2, 3, 4], [1, 3, 4], [1, 3, 4]]
+    all_four, rest = (1, 2, 3, 4), (1, 3, 4)
+    assert_same(state, by_hand(method, task, 5, [(all_four, all_four), (all_four, rest), (rest, rest)]))
+
+
+@dataclasses.dataclass(frozen=True)
+class Heard(LocalNodes):
+    """Only some of the nodes are heard."""
+
+    heard: tuple[int, ...]
+
+    def ask(self, requests, patience):
+        return {node: answer for node, answer in super().ask(requests, patience).items() if node in self.heard}
+
+
+def test_a_round_without_a_quorum_is_lost_and_the_rest_goes_on_without_it(task):
+    hosts, roster = hosts_in_process(task, 4)
+    method = FedRec(rounds=2, fraction=0.2)
+    state = method.train(task, 5, None, AcrossNodes(Heard(hosts, (1, 2)), roster, 0.2))
+    assert [np.flatnonzero(row).tolist() for row in state["nodes"]] == [[], [1, 2]]
+    assert np.isnan(state["losses"]).tolist() == [True, False]
+
+
+def test_three_lost_rounds_in_a_row_end_the_training(task, tmp_path):
+    hosts, roster = hosts_in_process(task, 4)
+    with pytest.raises(DiscreetError, match="no secure sum over the nodes"):
+        FedRec(rounds=9, fraction=0.2).train(task, 5, tmp_path / "c", AcrossNodes(Heard(hosts, (3,)), roster, 0.2))
+    assert (tmp_path / "c").exists()
+
+
+def test_a_resumed_training_over_nodes_ends_the_same(task, tmp_path):
+    method, checkpoint = METHODS[3], tmp_path / "training"
+    whole = method.train(task, 5, None, on_one_machine(task, 3))
+
+    class EndsError(Exception):
+        pass
+
+    class Stops(LocalNodes):
+        count = 0
+
+        def ask(self, requests, patience):
+            object.__setattr__(self, "count", self.count + 1)
+            if self.count > 8:
+                raise EndsError
+            return super().ask(requests, patience)
+
+    hosts, roster = hosts_in_process(task, 3)
+    with pytest.raises(EndsError):
+        method.train(task, 5, checkpoint, AcrossNodes(Stops(hosts), roster, simulated=True))
+    resumed = method.train(task, 5, checkpoint, on_one_machine(task, 3))
+    for key in whole.keys() - {"watched"}:
+        assert np.array_equal(whole[key], resumed[key], equal_nan=whole[key].dtype.kind == "f"), key
+
+
+def test_the_description_says_everything(task):
+    told = Description.of(METHODS[3], task, 7)
+    again = Description.from_bytes(told.to_bytes())
+    assert again.method == METHODS[3]
+    assert np.array_equal(again.centre, task.text_centre)
+    assert again.to_bytes() == told.to_bytes()
+    assert Description.from_bytes(Description.of(FedRec(model="nrms"), task, 1).to_bytes()).method.model == "nrms"
+
+
+@pytest.mark.parametrize(
+    "wrong", [b"", b"[]", b"{}", b'{"kind": "train", "format": 9}', b'{"kind": "share", "format": 1}', b"\xff"]
+)
+def test_what_is_no_description_is_refused(wrong):
+    with pytest.raises(DiscreetError):
+        Description.from_bytes(wrong)
+
+
+def test_a_baseline_is_no_job(task):
+    told = Description.of(FedRec(), task, 1).to_bytes().replace(b'"fedrec"', b'"content"')
+    settings = told[told.index(b'"settings": {') : told.index(b"}", told.index(b'"settings": {')) + 1]
+    with pytest.raises(DiscreetError, match="does not train over nodes"):
+        Description.from_bytes(told.replace(settings, b'"settings": {}'))
+
+
+def test_tasks_are_read_as_written_and_refused_otherwise(task):
+    start = METHODS[0].start(METHODS[0].setup(task, 1))
+    parameters, number = read_task(write_task(start, 12), start)
+    assert number == 12
+    assert list(parameters) == list(start)
+    assert all(torch.equal(parameters[name], start[name]) for name in start)
+    other = {**start, "basis": torch.zeros(2, 2)}
+    lacking = {name: value for name, value in start.items() if name != "basis"}
+    broken = {**start, "basis": start["basis"] * math.nan}
+    for wrong in (other, lacking, broken):
+        with pytest.raises(DiscreetError, match="the task's parameters"):
+            read_task(write_task(wrong, 1), start)
+    for damaged in (b"", b"1234567", write_task(start, 1)[:-5]):
+        with pytest.raises(DiscreetError, match="cannot be read"):
+            read_task(damaged, start)
+
+
+def node(world, tmp_path, **changes):
+    return NodeSettings(**{"folder": tmp_path, "number": 2, "data": world, "part": "2/4", **changes})
+
+
+def ask_round(contribute, method, task, number):
+    start = method.start(method.setup(task, 7))
+    return contribute(Assignment(write_task(start, number), parties=4, quorum=3))
+
+
+def test_a_node_opens_its_own_data_and_contributes_its_part(task, world, tmp_path):
+    method = METHODS[0]
+    settings = node(world, tmp_path, most_epsilon=math.inf, noise="simulated")
+    given = ask_round(open_job(settings, Description.of(method, task, 7).to_bytes()), method, task, 2)
+    own = method.contribution(
+        method.setup(task, 7, Part(2, 2, 4)), method.start(method.setup(task, 7)), 2, Parties(4, 3)
+    )
+    assert np.array_equal(given, own)
+    with pytest.raises(DiscreetError, match="round 4 is not one of the 3 rounds"):
+        ask_round(open_job(settings, Description.of(method, task, 7).to_bytes()), method, task, 4)
+
+
+def test_a_node_refuses_what_its_readers_are_not_to_pay(task, world, tmp_path):
+    for method, noise in ((METHODS[0], "secure"), (METHODS[3], "simulated")):
+        with pytest.raises(DiscreetError, match="guarantees nothing"):
+            open_job(node(world, tmp_path, noise=noise), Description.of(method, task, 7).to_bytes())
+    five = dataclasses.replace(METHODS[3], epsilon=6.0)
+    open_job(node(world, tmp_path), Description.of(five, task, 7).to_bytes())
+    open_job(node(world, tmp_path), Description.of(five, task, 7).to_bytes())
+    with pytest.raises(DiscreetError, match="after 6 for other jobs"):
+        open_job(node(world, tmp_path), Description.of(five, task, 8).to_bytes())
+
+
+def test_secret_noise_is_fresh_and_ends_with_the_rounds(task, world, tmp_path):
+    method = METHODS[3]
+    contribute = open_job(node(world, tmp_path), Description.of(method, task, 7).to_bytes())
+    first, second, third = (ask_round(contribute, method, task, 1) for _ in range(3))
+    assert (first[:-1] != second[:-1]).mean() > 0.99
+    assert first[-1] == second[-1] == third[-1] == len(method.setup(task, 7, Part(2, 2, 4)).clients)
+    contribute = open_job(node(world, tmp_path), Description.of(method, task, 7).to_bytes())
+    with pytest.raises(DiscreetError, match="all 3 contributions"):
+        ask_round(contribute, method, task, 1)
+
+
+def test_a_node_with_other_articles_or_vectors_refuses(task, world, tmp_path):
+    other = Task(news_world(120, seed=10), "hashed")
+    with pytest.raises(DiscreetError, match="articles are not those of this node"):
+        open_job(node(world, tmp_path), Description.of(METHODS[3], other, 7).to_bytes())
+    told = dataclasses.replace(Description.of(METHODS[3], task, 7), source="a language model")
+    with pytest.raises(DiscreetError, match="a language model, this node from hashed"):
+        open_job(node(world, tmp_path), told.to_bytes())
+
+
+def test_nodes_of_a_protecting_method_keep_their_losses(task):
+    method = METHODS[2]
+    setup = method.setup(task, 1)
+    alone = method.contribution(setup, method.start(setup), 1)
+    among = method.contribution(setup, method.start(setup), 1, Parties(4, 3))
+    assert alone[-1] > 0
+    assert (among[-2:] == 0).all()
+    assert np.array_equal(alone[:-2], among[:-2])
+    assert isinstance(PrivateRec().optimiser(), FedAdam)
+
+
+def test_a_node_without_readers_gives_nothing_but_its_noise(task):
+    few = Task(task.data, "hashed")
+    for method in METHODS:
+        setup = method.setup(few, 1, Part(500, 500, 500))
+        assert len(setup.clients) == 0
+        given = method.contribution(setup, method.start(setup), 1, Parties(4, 3))
+        if isinstance(method, DPFedAvg):
+            assert given[-1] == 0
+            assert (given[:-1] != 0).mean() > 0.99
+        else:
+            assert not given.any()
