@@ -103,12 +103,15 @@ class FederatedMethod(NeuralMethod):
     def train(
         self, task: Task, seed: int, checkpoint: Path | None = None, federation: Federation | None = None
     ) -> State:
-        """Train for all rounds, from the last checkpoint if there is one, here or where `federation` says."""
+        """Train for all rounds, from the last checkpoint if there is one, here or where `federation` says.
+
+        Rounds over nodes are dear, so there each is kept: a server that is killed loses the one it was in.
+        """
         if federation is None:
             return super().train(task, seed, checkpoint)
         setup = self.setup(task, seed)
         work = federation.round(self, task, setup)
-        return self.train_with(work, task, setup, checkpoint, simulated=federation.simulated)
+        return self.train_with(work, task, setup, checkpoint, every=1, simulated=federation.simulated)
 
     def other_guarantee(self, state: State) -> Guarantee | None:
         """What holds against a server that sees more, or less, than the one `guarantee` is about; None if the same."""

@@ -145,9 +145,9 @@ class NeuralMethod(ABC):
         return self.train_with(self.round(setup), task, setup, checkpoint)
 
     def train_with(
-        self, work: Round, task: Task, setup: Setup, checkpoint: Path | None, *, simulated: bool = True
+        self, work: Round, task: Task, setup: Setup, checkpoint: Path | None, *, every: int = 50, simulated: bool = True
     ) -> State:
-        """Train for all rounds of `work`, from the last checkpoint if there is one.
+        """Train for all rounds of `work`, from the last checkpoint if there is one; one is written `every` few rounds.
 
         `simulated` says that whatever noise there is comes from the seed, so that it hides nothing from who knows it.
         """
@@ -155,7 +155,7 @@ class NeuralMethod(ABC):
         steps = self.steps(len(setup.clients))
         on_device = replace(self, epsilon_serving=None).serving(setup.network.model.size, setup.seed)
         watch = Watch(task, setup, steps, on_device)
-        done = train_rounds(work, self.optimiser(), self.start(setup), steps, file=file, watch=watch)
+        done = train_rounds(work, self.optimiser(), self.start(setup), steps, file=file, every=every, watch=watch)
         extras: State = {name: _packed(words) for name, words in setup.names.items()}
         extras["losses"] = np.array(done.losses)
         extras["nodes"] = _marked(done.nodes)
