@@ -36,10 +36,12 @@ def test_sums_are_exact_mod_2_to_the_64(count, length, data):
 
 def test_a_job_is_opened_once_and_every_sum_has_its_own_task():
     town = Town(4)
-    sums = sums_over(Wire(town))
+    wire = Wire(town)
+    sums = sums_over(wire)
     for task in (b"first", b"second"):
         assert sums.sum(task, LENGTH).values.tolist() == sum_of(town.roster)
     assert town.opened == [(node, JOB) for node in town.roster]
+    assert [node for node, _, request in wire.requests if JOB in request] == list(town.roster), "and travels once"
     assert [(node, assigned.task) for node, assigned in town.contributed] == [
         (node, task) for task in (b"first", b"second") for node in town.roster
     ]
