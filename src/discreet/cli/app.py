@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import typer
 
-from discreet.cli import audit, compare, data, demo, evaluate, listing, reproduce, serve, train, vendors, vendors_share
+from discreet.cli import (
+    audit,
+    compare,
+    data,
+    demo,
+    evaluate,
+    listing,
+    nodes,
+    reproduce,
+    serve,
+    train,
+    vendors,
+    vendors_share,
+)
 
 app = typer.Typer(
     help="Private recommendation that says truthfully what it costs in privacy.",
@@ -24,5 +37,6 @@ app.command()(serve.serve)
 app.add_typer(vendors.app, name="vendors")
 vendors.app.command()(vendors_share.share)
 vendors.app.command()(vendors_share.read)
+app.add_typer(nodes.app, name="nodes")
 app.command()(reproduce.reproduce)
 app.command("list")(listing.list_all)

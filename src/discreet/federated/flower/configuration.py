@@ -164,7 +164,7 @@ def read_node(folder: Path) -> NodeSettings:
         _wrong(path, "number", number, "a node's number, from 1 on")
     if not isinstance(data, str) or not data:
         _wrong(path, "data", data, "the path of the data that the node hosts")
-    if part is not None and not _is_part(part):
+    if part is not None and not is_part(part):
         _wrong(path, "part", part, "such as '2/4', the second of four parts, or null for all of it")
     if epsilon == "inf":
         epsilon = math.inf
@@ -254,7 +254,8 @@ def _is_int(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_part(part: object) -> bool:
+def is_part(part: object) -> bool:
+    """Whether this names a part of the data, such as "2/4"."""
     if not isinstance(part, str) or not re.fullmatch(r"[1-9][0-9]{0,5}/[1-9][0-9]{0,5}", part):
         return False
     which, _, parts = part.partition("/")

@@ -20,5 +20,5 @@ def _nap(seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    start_client_internal.time = SimpleNamespace(**{**vars(time), "sleep": _nap})  # type: ignore[assignment]
+    vars(start_client_internal)["time"] = SimpleNamespace(**{**vars(time), "sleep": _nap})
     flower_supernode()

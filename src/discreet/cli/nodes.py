@@ -1,0 +1,263 @@
+"""`discreet nodes`: machines that train or share together over Flower."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.options import AsJson, parse_epsilons, print_json, say
+from discreet.errors import DiscreetError, InputError
+from discreet.progress import notice
+
+if TYPE_CHECKING:
+    from discreet.federated.flower.configuration import Noise
+
+app = typer.Typer(help="Machines that train or share together over Flower.", no_args_is_help=True)
+
+Data = Annotated[
+    Path, typer.Argument(metavar="DATA", help="What the nodes host: a news data set, or ratings (vendors).")
+]
+Deployment = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a deployment.")]
+NodeFolder = Annotated[Path, typer.Argument(metavar="NODE_FOLDER", help="A node's folder, such as FOLDER/node-2.")]
+Out = Annotated[Path, typer.Option(metavar="FOLDER", help="The folder of the deployment.")]
+MostEpsilon = Annotated[
+    str,
+    typer.Option(help="The largest total ε that readers may be charged; inf accepts methods without a guarantee."),
+]
+SimulatedNoise = Annotated[
+    bool, typer.Option("--simulated-noise", help="Noise from seeds, for experiments: it protects nobody.")
+]
+_LOOK = 1.0
+
+
+@app.command()
+def write(
+    data: Data,
+    out: Out,
+    nodes: Annotated[int, typer.Option(help="How many nodes; node k of N hosts the part k/N of the data.")] = 4,
+    most_epsilon: MostEpsilon = "10",
+    simulated_noise: SimulatedNoise = False,
+    tls: Annotated[bool, typer.Option("--tls", help="Encrypt connections, and let in only nodes with keys.")] = False,
+) -> None:
+    """Write a deployment for trying out, with all of its nodes on this machine.
+
+    Example: discreet nodes write world --nodes 4 --out deployment
+    """
+    from discreet.federated.flower.configuration import write_deployment
+
+    _check_data(data)
+    epsilon, noise = _one_epsilon(most_epsilon), _noise(simulated_noise)
+    write_deployment(out, data, nodes, most_epsilon=epsilon, noise=noise, tls=tls)
+    say(f"{nodes} nodes: {out}")
+    say(f"Start them: discreet nodes start {out}")
+
+
+@app.command()
+def new(
+    number: Annotated[int, typer.Argument(min=1, help="The node's number, agreed with the others.")],
+    data: Data,
+    out: Out,
+    part: Annotated[
+        str | None, typer.Option(metavar="K/N", help="Host only this part of the data, such as 2/4.")
+    ] = None,
+    most_epsilon: MostEpsilon = "10",
+    simulated_noise: SimulatedNoise = False,
+) -> None:
+    """Write one node, on its own machine, and print its public key for everybody's roster.
+
+    Example: discreet nodes new 2 my-readers --out deployment
+    """
+    from discreet.federated.flower.configuration import NodeSettings, is_part, write_node
+
+    _check_data(data)
+    if part is not None and not is_part(part):
+        raise DiscreetError(f"--part is such as 2/4, the second of four parts, not '{part}'")
+    folder = out / f"node-{number}"
+    noise = _noise(simulated_noise)
+    public = write_node(NodeSettings(folder, number, data.resolve(), part, _one_epsilon(most_epsilon), noise))
+    say(f"Node {number}: {folder}")
+    say(f'For everybody\'s roster.json: "{number}": "{public.hex()}"')
+    say(f"For the server: {folder / 'flower.pub'}")
+
+
+@app.command()
+def host(node_folder: NodeFolder) -> None:
+    """Run a node's host, which keeps its data and answers the relay, until Ctrl-C.
+
+    Example: discreet nodes host deployment/node-2
+    """
+    import logging
+    from threading import Event
+
+    from discreet.cli.node_jobs import open_job_for
+    from discreet.federated.flower.configuration import read_node
+    from discreet.federated.flower.host_socket import serve_host
+    from discreet.federated.nodes import Host
+
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    settings = read_node(node_folder)
+    _check_data(settings.data)
+    answer = Host(settings.identity(), settings.roster(), open_job_for(settings)).answer
+    stop = Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    notice(f"node {settings.number} hosts {settings.data} ({settings.part or 'all of it'}), {settings.noise} noise")
+    serve_host(settings.socket, answer, stop)
+
+
+@app.command()
+def run(
+    node_folder: NodeFolder,
+    superlink: Annotated[str, typer.Option(metavar="HOST:PORT", help="The server's address.")],
+    root_certificates: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The server's ca.crt, from its operator; without it nothing is encrypted."),
+    ] = None,
+) -> None:
+    """Run one node, on its own machine: host, relay and SuperNode, until Ctrl-C.
+
+    Example: discreet nodes run deployment/node-2 --superlink server.example:9092 --root-certificates ca.crt
+    """
+    from discreet.federated.flower.configuration import read_node
+    from discreet.federated.flower.deployment import SuperLink
+    from discreet.federated.flower.node_processes import STARTING, NodeProcesses
+    from discreet.federated.flower.processes import require_flower
+
+    require_flower()
+    settings = read_node(node_folder)
+    settings.roster()
+    if root_certificates is not None and not root_certificates.is_file():
+        raise InputError(root_certificates, "is not there; it comes from the server's operator")
+    certificate = root_certificates.resolve() if root_certificates else None
+    link = SuperLink(superlink, certificate, node_folder / "flower")
+    node = NodeProcesses(settings, link, node_folder / "logs", authenticated=certificate is not None)
+    _stop_by_signal()
+    try:
+        node.start()
+        node.wait(time.monotonic() + STARTING)
+        say(f"Node {settings.number} is registered at {superlink}. Ctrl-C ends it. Logs: {node_folder / 'logs'}")
+        _keep(node.revive)
+    finally:
+        node.stop()
+
+
+@app.command()
+def server(
+    folder: Deployment,
+    address: Annotated[str, typer.Option(metavar="HOST:PORT", help="The name and port that nodes will connect to.")],
+) -> None:
+    """Run the server of a deployment on several machines, until Ctrl-C.
+
+    Makes FOLDER/tls at the first start; nodes need a copy of FOLDER/tls/ca.crt. Lets in the SuperNodes whose public
+    keys are in FOLDER/keys, and sums over the nodes in FOLDER/roster.json.
+
+    Example: discreet nodes server deployment --address server.example:9092
+    """
+    from discreet.federated.flower.certificates import write_certificates
+    from discreet.federated.flower.configuration import read_roster
+    from discreet.federated.flower.processes import require_flower
+    from discreet.federated.flower.server_processes import ServerProcesses
+
+    require_flower()
+    host, sign, port = address.rpartition(":")
+    if not sign or not port.isdecimal():
+        raise DiscreetError(f"--address is such as server.example:9092, not '{address}'")
+    roster, keys = read_roster(folder / "roster.json"), sorted((folder / "keys").glob("*.pub"))
+    if len(keys) != len(roster):
+        raise InputError(folder / "keys", f"has {len(keys)} public keys (flower.pub) for {len(roster)} nodes")
+    if not (folder / "tls").exists():
+        write_certificates(folder / "tls", [host])
+    processes = ServerProcesses(folder, address)
+    _stop_by_signal()
+    try:
+        processes.start()
+        processes.wait()
+        processes.register(keys)
+        say(f"The server is at {address}, for {len(keys)} nodes. Ctrl-C ends it. Logs: {folder / 'logs'}")
+        say(f"Nodes: discreet nodes run NODE_FOLDER --superlink {address} --root-certificates ca.crt")
+        say(f"Train over them: discreet train DATA --engine flower --superlink {folder} --out RUN")
+
+        def nothing_to_revive() -> list[str]:
+            processes.check()
+            return []
+
+        _keep(nothing_to_revive)
+    finally:
+        processes.stop()
+
+
+@app.command()
+def start(folder: Deployment) -> None:
+    """Start a deployment on this machine, server and all nodes, until Ctrl-C.
+
+    Example: discreet nodes start deployment
+    """
+    from discreet.federated.flower.loopback import Loopback
+
+    _stop_by_signal()
+    with Loopback(folder) as deployment:
+        names = ", ".join(str(node) for node in deployment.nodes)
+        say(f"Nodes {names} are registered at {deployment.superlink.address}. Ctrl-C ends all. Logs: {folder / 'logs'}")
+        say(f"Train over them: discreet train DATA --engine flower --superlink {folder} --out RUN")
+        _keep(deployment.revive)
+
+
+@app.command("list")
+def list_nodes(
+    folder: Deployment,
+    patience: Annotated[float, typer.Option(min=1, help="How many seconds a node may take to answer.")] = 30.0,
+    as_json: AsJson = False,
+) -> None:
+    """Ask all nodes of a running deployment, and say which answer.
+
+    Example: discreet nodes list deployment
+    """
+    from discreet.federated.flower.configuration import read_roster
+    from discreet.federated.flower.deployment import SuperLink, submit
+
+    roster = read_roster(folder / "roster.json")
+    link = SuperLink.of(folder)
+    (answered,) = submit("discreet.federated.flower.trial:knock", {"times": 1, "patience": patience}, link)
+    if as_json:
+        nodes = [{"node": node, "answers": node in answered["nodes"]} for node in roster]
+        print_json({"superlink": link.address, "nodes": nodes, "seconds": answered["seconds"]})
+        return
+    for node in roster:
+        say(f"node {node}  {'answers' if node in answered['nodes'] else 'does not answer'}")
+    say(f"{len(answered['nodes'])} of {len(roster)} in {answered['seconds']:.1f} s.")
+
+
+def _keep(revive: Callable[[], list[str]]) -> None:
+    """Go on until interrupted, starting again what ends by itself."""
+    try:
+        while True:
+            time.sleep(_LOOK)
+            for name in revive():
+                notice(f"{name} has ended, and is started again")
+    except KeyboardInterrupt:
+        say("Stopped.")
+
+
+def _stop_by_signal() -> None:
+    """Let SIGTERM end a command as Ctrl-C does, so that nothing is left running."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def _check_data(data: Path) -> None:
+    if not data.exists():
+        raise InputError(data, "is not there")
+
+
+def _one_epsilon(text: str) -> float:
+    epsilons = parse_epsilons(text, "--most-epsilon")
+    if len(epsilons) != 1:
+        raise DiscreetError(f"--most-epsilon takes one positive number or inf, not '{text}'")
+    return epsilons[0]
+
+
+def _noise(simulated: bool) -> Noise:
+    return "simulated" if simulated else "secure"
