@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Protocol
 
@@ -89,8 +90,7 @@ class SecretChance:
         made, joined = self._read(len(readers))
         if made >= attendance.rounds:
             raise DiscreetError(f"all {attendance.rounds} contributions to this training have been made")
-        coins = np.frombuffer(SecureNoise().random_bytes(8 * len(readers)), np.uint64)
-        heads = (coins >> np.uint64(11)).astype(np.float64) * 2.0**-53 < attendance.rate
+        heads = SecureNoise().coins(Fraction(attendance.rate), len(readers))
         chosen = heads & (joined < attendance.most)
         self._write(made + 1, joined + chosen)
         return np.flatnonzero(chosen)

@@ -1,0 +1,128 @@
+"""Training over a deployment of real processes: a SuperLink and four SuperNodes, each with its host."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rounds_by_hand import assert_learnt, by_hand
+
+from discreet.data.open import open_news
+from discreet.data.synthetic import news_world, write_mind
+from discreet.methods.base import Task
+from discreet.methods.run import Run
+
+pytest.importorskip("flwr", reason="Flower is not installed: pip install 'discreet[flower]'")
+
+from discreet.federated.flower.configuration import write_deployment
+from discreet.federated.flower.loopback import Loopback, host_command
+
+STALLING = Path(__file__).parents[1] / "support" / "stalling_host.py"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Sums of float32 have the same order everywhere: the nodes' processes inherit it."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+
+
+def training(folder, world, out, *settings):
+    command = [sys.executable, "-m", "discreet", "train", world, "--out", out, "--text", "hashed", "--seed", "5"]
+    return [str(word) for word in (*command, "--engine", "flower", "--superlink", folder, *settings)]
+
+
+def started(command):
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def wait_for(condition, process, seconds=120):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert process.poll() is None, process.stdout.read()
+        assert time.monotonic() < deadline, "it took too long"
+        time.sleep(0.05)
+
+
+def who(state):
+    return [tuple(np.flatnonzero(row).tolist()) for row in state["nodes"]]
+
+
+def server_processes(folder):
+    """The ServerApps of a deployment: what Flower has started with its folder as a home."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes().split(b"\0")
+            home = f"FLWR_HOME={folder.resolve() / 'flower'}".encode()
+            if any(b"flwr-serverapp" in word for word in command) and home in (process / "environ").read_bytes():
+                found.append(int(process.name))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.timeout(600)
+def test_nodes_and_servers_may_be_killed_and_the_weights_are_those_of_the_sums(tmp_path):
+    world, folder, reached = tmp_path / "world", tmp_path / "deployment", tmp_path / "reached"
+    write_mind(news_world(160, seed=4), world)
+    write_deployment(folder, world, 4, most_epsilon=np.inf, noise="simulated")
+    task = Task(open_news(world), "hashed")
+
+    def command(node):
+        stalling = [sys.executable, str(STALLING), str(node.folder), "2", str(reached)]
+        return stalling if node.number == 3 else host_command(node)
+
+    with Loopback(folder, command) as deployment:
+        out = tmp_path / "privaterec"
+        process = started(
+            training(
+                folder,
+                world,
+                out,
+                "--method",
+                "privaterec",
+                "--rounds",
+                "3",
+                "--patience",
+                "12",
+                "--set",
+                "fraction=0.2",
+            )
+        )
+        wait_for(reached.exists, process)
+        deployment.kill(3)
+        said, _ = process.communicate(timeout=240)
+        assert process.returncode == 0, said
+        assert "node 3: no answer in time at step MASK" in said
+        run = Run.load(out)
+        assert who(run.state)[:2] == [(1, 2, 3, 4), (1, 2, 4)]
+        assert_learnt(run.state, by_hand(run.method, task, 5, 4, who(run.state)))
+        deployment.restart(3)
+
+        out = tmp_path / "dp_fedavg"
+        settings = ("--method", "dp_fedavg", "--rounds", "4", "--epsilon", "3", "--patience", "30")
+        process = started(training(folder, world, out, *settings))
+        checkpoint = out.with_name("dp_fedavg.checkpoint")
+        wait_for(checkpoint.exists, process)
+        for pid in [process.pid, *server_processes(folder)]:
+            os.kill(pid, signal.SIGKILL)
+        process.wait()
+        assert checkpoint.exists()
+        done = subprocess.run(
+            training(folder, world, out, *settings, "--resume"),
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "resuming after round" in done.stderr + done.stdout
+        assert "ε = 3" in done.stdout
+        assert "does not see who takes part" in done.stdout
+    run = Run.load(out)
+    assert who(run.state) == [(1, 2, 3, 4)] * 4
+    assert_learnt(run.state, by_hand(run.method, task, 5, 4, who(run.state)))

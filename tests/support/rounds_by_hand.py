@@ -1,0 +1,29 @@
+"""Rounds over nodes as one would do them by hand: contributions added in the open, one step after the other."""
+
+import torch
+
+from discreet.federated.secure_sum.plan import Plan
+from discreet.methods.federated import Parties
+from discreet.methods.neural import Part, trained_parameters
+
+
+def by_hand(method, task, seed, nodes, present):
+    """The parameters after one round for each entry of `present`: the nodes whose contributions count in it."""
+    setups = {node: method.setup(task, seed, Part(node, node, nodes)) for node in range(1, nodes + 1)}
+    parameters = method.start(method.setup(task, seed))
+    optimiser = method.optimiser()
+    memory = optimiser.init(parameters)
+    parties = Parties(nodes, Plan.default(nodes).quorum)
+    for number, who in enumerate(present, start=1):
+        total = sum(method.contribution(setups[node], parameters, number, parties) for node in who)
+        direction = method.result(parameters, total).direction
+        parameters, memory = optimiser.step(parameters, direction, memory)
+    return parameters
+
+
+def assert_learnt(state, parameters):
+    """That a run's weights are these, to the last bit."""
+    learnt = trained_parameters(state)
+    assert set(learnt) == set(parameters)
+    for name, value in parameters.items():
+        assert torch.equal(learnt[name], value), name
