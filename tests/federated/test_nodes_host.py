@@ -26,6 +26,7 @@ from discreet.federated.nodes.requests import (
     read_request,
 )
 from discreet.federated.secure_sum import Identity, Plan, Step, Terms
+from discreet.federated.secure_sum.refusals import MalformedMessage
 
 ROUND = bytes(range(16))
 
@@ -253,6 +254,22 @@ def test_requests_go_there_and_back_and_no_shorter_one_is_read(sent):
 
 def test_what_cannot_be_read_is_refused_without_a_context():
     assert read_answer(HOST.answer(b"what?")).context == NO_CONTEXT
+
+
+@pytest.mark.parametrize("step", [0, 5, 9])
+def test_a_step_that_no_round_has_is_malformed(step):
+    request = bytearray(Proceed(context=bytes(32), step=Step.SHARE, message=b"").to_bytes())
+    request[36] = step
+    assert read_answer(HOST.answer(bytes(request))).reason == f"MalformedMessage: no round proceeds with a step {step}"
+
+
+def test_an_answer_has_one_encoding():
+    refusal = Refusal(context=bytes(32), reason="no", lasting=True)
+    data = refusal.to_bytes()
+    assert read_answer(data) == refusal
+    for wrong in (data.replace(b"\1\0\0\0", b"\2\0\0\0"), data + b"\0", data[:-1], data[:3] + b"\x20" + data[4:]):
+        with pytest.raises(MalformedMessage):
+            read_answer(wrong)
 
 
 def test_no_key_of_a_node_travels_in_the_invitation(sent):
