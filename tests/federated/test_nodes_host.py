@@ -256,6 +256,13 @@ def test_what_cannot_be_read_is_refused_without_a_context():
     assert read_answer(HOST.answer(b"what?")).context == NO_CONTEXT
 
 
+@pytest.mark.parametrize(("invited", "name"), [((2, 1, 3), "MalformedMessage"), ((1, 2, 2), "Duplicate")])
+def test_the_invited_are_named_once_and_in_order(invited, name):
+    town = Town(3)
+    answer = ask(town, 2, replace(invitation(town), invited=invited))
+    assert answer.reason.startswith(f"{name}: ")
+
+
 @pytest.mark.parametrize("step", [0, 5, 9])
 def test_a_step_that_no_round_has_is_malformed(step):
     request = bytearray(Proceed(context=bytes(32), step=Step.SHARE, message=b"").to_bytes())
