@@ -51,7 +51,9 @@ class Book:
                     for r in range(rounds)
                 ]
         except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(path, f"is damaged ({error}); put it back from a backup to go on with the job") from error
+            raise InputError(
+                path, f"is damaged ({error}); the job cannot go on, share anew under another name"
+            ) from error
 
     def keep(self, job: ShareJob, given: Sequence[Given]) -> None:
         """Write down all that is given to a job, its latest round included; return when it is on the disk."""
