@@ -17,6 +17,7 @@ from discreet.errors import DiscreetError, InputError
 from discreet.federated.flower.configuration import NodeSettings
 from discreet.federated.nodes import Assignment, Contribute, SecureSums
 from discreet.federated.nodes.spending import Spending
+from discreet.progress import shown
 from discreet.vendors.sharing.across import share_across
 from discreet.vendors.sharing.book import Book
 from discreet.vendors.sharing.catalogue import on_catalogue, vendor_ratings
@@ -149,6 +150,16 @@ def test_another_catalogue_and_another_scale(settings: NodeSettings, data: Path)
     for scale in ((1.0, 4.0), (2.0, 5.0), (0.0, 10.0)):
         with pytest.raises(DiscreetError, match="not on the job's scale"):
             opened(settings, replace(job, scale=scale))
+
+
+def test_ratings_that_cannot_be_read_are_not_told_to_the_server(
+    settings: NodeSettings, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "own.csv").write_text("user,item,rating\nzoe,a,4\nzoe,a,5\n")
+    with pytest.raises(DiscreetError, match="cannot be read; its node's log says why") as refused, shown():
+        opened(replace(settings, data=tmp_path / "own.csv", part=None), job_for(data, VENDORS, 1.0))
+    assert "zoe" not in str(refused.value)
+    assert "user zoe rates item a a second time" in " ".join(capsys.readouterr().err.split())
 
 
 def test_the_catalogue_numbers_the_items(data: Path, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InputError
 from discreet.federated.flower.configuration import NodeSettings
 from discreet.federated.nodes import Assignment, Contribute
 from discreet.federated.nodes.spending import Spending
@@ -50,7 +50,11 @@ def open_job(settings: NodeSettings, description: bytes) -> Contribute:
     spending.check(job.digest, job.epsilon, job.delta)
     if settings.noise != "secure" and job.seed is None:
         raise DiscreetError(f"node {settings.number} is set to simulated noise, and the job has no seed for it")
-    ratings = on_catalogue(vendor_ratings(settings), job)
+    try:
+        ratings = on_catalogue(vendor_ratings(settings), job)
+    except InputError as error:
+        notice(str(error))
+        raise DiscreetError("this vendor's ratings cannot be read; its node's log says why") from error
     notice(
         f"node {settings.number}: '{job.name}', ε = {job.epsilon:g}, δ = {job.delta:g}, {settings.noise} noise,"
         f" {len(job.nodes)} vendors, colluding {job.colluders}"
