@@ -25,6 +25,7 @@ CHANGES = {
     "naml": SMALL | WORDS | {"abstract_words": 7, "category_size": 4},
     "fednewsrec": SMALL | WORDS | HEADS | {"filters": 8, "recent": 4},
     "plm_nr": SMALL | HEADS,
+    "bilinear": SMALL,
 }
 BOUND = {torch.float32: 1e-4, torch.float64: 1e-8}
 

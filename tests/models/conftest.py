@@ -22,6 +22,7 @@ KINDS = (
     "naml",
     "plm_nr",
     "plm_nr with layers",
+    "bilinear",
 )
 
 
@@ -83,6 +84,7 @@ def new_model(table: ArticleTable, tiny_bert: Path) -> Callable[..., PublishedMo
             "fednewsrec without short term": {"short_term": False},
             "fednewsrec without long term": {"long_term": False},
             "plm_nr": {"size": 16},
+            "bilinear": {"size": 16, "history_length": 25},
             "plm_nr with layers": {"size": 16, "trainable_layers": 2, "language_model": str(tiny_bert)},
         }.get(kind, {})
         model = make_model(kind.split()[0], "small", table, seed, **changes).to(dtype)

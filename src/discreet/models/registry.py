@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError
+from discreet.models.bilinear import Bilinear
 from discreet.models.features import ArticleTable
 from discreet.models.fednewsrec import FedNewsRec
 from discreet.models.layers import WordEmbedding
@@ -24,6 +25,7 @@ MODELS: dict[str, type[PublishedModel[Any]]] = {
     "nrms": NRMS,
     "naml": NAML,
     "plm_nr": PLMNR,
+    "bilinear": Bilinear,
 }
 
 
@@ -62,6 +64,8 @@ def make_model(
         model = _model_class(name)(settings, table.sizes)
     if isinstance(model, PLMNR) and table.vectors is not None:
         model.start_from(table.vectors)
+    if isinstance(model, Bilinear):
+        model.start_from(table.batch(torch.arange(table.anonymous)))
     if word_vectors is not None:
         for module in model.modules():
             if isinstance(module, WordEmbedding):
