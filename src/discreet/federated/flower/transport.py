@@ -45,17 +45,17 @@ class FlowerNodes:
         self._grid = grid
         self._places: dict[int, int] = {}
         self._greeted: dict[str, tuple[int, float]] = {}
-        self._known: set[int] = set()
+        self._arrivals: dict[int, int] = {}
 
     def present(self) -> frozenset[int]:
         """The numbers of the nodes that can be asked now; those who have just come are asked who they are."""
-        online = self._look()
-        new = online - self._known
+        before = set(self._arrivals)
+        self._look()
+        new = self._arrivals.keys() - before
         deadline = time.monotonic() + _GREETING
         while new & self._waiting_for() and time.monotonic() < deadline:
             time.sleep(_BETWEEN_LOOKS)
-            online = self._look()
-        self._known |= new
+            self._look()
         return frozenset(self._places)
 
     def ask(self, requests: Mapping[int, bytes], patience: float) -> dict[int, bytes]:
@@ -80,9 +80,11 @@ class FlowerNodes:
             self._places.pop(node, None)
         return answers
 
-    def _look(self) -> set[int]:
-        """Ask whom we do not know, take note of who has answered; returns the Flower nodes that are online."""
+    def _look(self) -> None:
+        """Ask whom we do not know, and take note of who has answered. Of two who say the same, the newer one counts."""
         online = set(self._grid.get_node_ids())
+        for place in online - self._arrivals.keys():
+            self._arrivals[place] = len(self._arrivals)
         self._places = {node: place for node, place in self._places.items() if place in online}
         now = time.monotonic()
         self._greeted = {m: (p, at) for m, (p, at) in self._greeted.items() if p in online and now - at < _SILENT}
@@ -94,8 +96,7 @@ class FlowerNodes:
             place, _ = self._greeted.pop(message)
             node = _node(reply)
             if node is not None:
-                self._places[node] = place
-        return online
+                self._places[node] = max(place, self._places.get(node, place), key=self._arrivals.__getitem__)
 
     def _waiting_for(self) -> set[int]:
         return {place for place, _ in self._greeted.values()}

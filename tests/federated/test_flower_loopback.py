@@ -1,0 +1,82 @@
+"""A deployment of real processes: a SuperLink, four SuperNodes with relays and hosts, and a node that is killed."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("flwr", reason="Flower is not installed (extra: flower)")
+
+from discreet.errors import DiscreetError
+from discreet.federated.flower.configuration import node_folders, read_node, write_deployment
+from discreet.federated.flower.deployment import SuperLink, submit
+from discreet.federated.flower.loopback import Loopback
+
+HOST = Path(__file__).with_name("flower_host.py")
+ALL = [1, 2, 3, 4]
+
+
+def processes_of(folder: Path) -> list[str]:
+    """The command lines of all processes that have something of this deployment in their environment."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"FLWR_HOME={folder}".encode() in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
+def test_a_node_is_killed_while_it_is_asked_and_found_again_and_nothing_is_left(tmp_path: Path) -> None:
+    folder = tmp_path / "deployment"
+    write_deployment(folder, tmp_path, 4)
+    sockets = [read_node(path).socket for path in node_folders(folder).values()]
+    third = folder / "node-3"
+    (third / "hold").touch()
+    with (
+        ThreadPoolExecutor() as pool,
+        Loopback(folder, lambda node: [sys.executable, str(HOST), str(node.folder)]) as d,
+    ):
+        assert d.nodes == tuple(ALL)
+        assert len(processes_of(folder)) >= 2 + 3 * 4
+        link = SuperLink.of(folder)
+        assert link == d.superlink
+        patient = {"times": 60, "patience": 6.0, "wanted": ALL}
+        knocking = pool.submit(submit, "discreet.federated.flower.trial:knock", patient, link)
+        with pytest.raises(DiscreetError, match=r"^programs are named discreet.module:function, not 'os:abort'$"):
+            submit("os:abort", {}, link)
+        deadline = time.monotonic() + 60
+        while not (third / "holding").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        d.kill(3)
+        (third / "hold").unlink()
+        d.restart(3)
+        rounds = [one["nodes"] for one in knocking.result()]
+        address = link.address
+    assert rounds[0] == [1, 2, 4]
+    assert rounds[-1] == ALL
+    assert all(one in ([1, 2, 4], ALL) for one in rounds)
+    assert processes_of(folder) == []
+    assert not any(path.exists() for path in sockets)
+    assert not (folder / "superlink.json").exists()
+    host, _, port = address.rpartition(":")
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((host, int(port)), timeout=5).close()
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
+def test_a_deployment_that_cannot_start_says_why_and_leaves_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "deployment"
+    write_deployment(folder, tmp_path, 2)
+    deployment = Loopback(folder, lambda node: [sys.executable, "-c", "print('no data'); raise SystemExit(3)"])
+    with pytest.raises(DiscreetError, match=r"the host of node \d has ended; .* is: no data$"), deployment:
+        pytest.fail("it has started")
+    assert processes_of(folder) == []
