@@ -10,11 +10,17 @@ import pytest
 pytest.importorskip("flwr", reason="Flower is not installed (extra: flower)")
 pytest.importorskip("ray", reason="Ray, which Flower's simulation needs, is not installed (extra: flower)")
 
+import flwr.simulation
+from flwr.clientapp import ClientApp
+from flwr.serverapp import ServerApp
+
+from discreet.errors import DiscreetError
+from discreet.federated.flower import simulation
 from discreet.federated.flower.simulation import simulate
 from discreet.federated.nodes import Nodes
 
 
-class _Deliberate(Exception):
+class DeliberateError(Exception):
     pass
 
 
@@ -26,7 +32,7 @@ def test_a_program_asks_hosts_of_this_process(capfd: pytest.CaptureFixture[str])
         def answer(request: bytes) -> bytes:
             asked[number].append(request)
             if number == 5 and len(asked[5]) == 2:
-                raise _Deliberate
+                raise DeliberateError
             return str(number).encode() + request
 
         return answer
@@ -46,11 +52,34 @@ def test_a_program_asks_hosts_of_this_process(capfd: pytest.CaptureFixture[str])
     assert capfd.readouterr().out == ""
 
 
+@pytest.fixture
+def without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Flower's simulation, but with nobody in it: it runs the ServerApp and ends as Flower does."""
+
+    def run_simulation(server: ServerApp, client: ClientApp, nodes: int, **_: object) -> None:
+        if nodes == 13:
+            raise RuntimeError("Simulation Runtime crashed.")
+        server(None, None)
+
+    monkeypatch.setattr(flwr.simulation, "run_simulation", run_simulation)
+    monkeypatch.setattr(simulation, "_wait_for_all", lambda nodes, number: None)
+
+
+@pytest.mark.usefixtures("without_ray")
 def test_what_the_program_raises_is_raised() -> None:
     def program(nodes: Nodes) -> None:
-        assert nodes.present() == {3}
-        raise _Deliberate("as it should")
+        raise DeliberateError("as it should")
 
-    with pytest.raises(_Deliberate, match="as it should"):
+    with pytest.raises(DeliberateError, match="as it should"):
         simulate(program, {3: lambda request: request})
-    assert threading.active_count() < 10
+
+
+@pytest.mark.usefixtures("without_ray")
+def test_a_simulation_that_fails_says_so_in_one_line() -> None:
+    with pytest.raises(DiscreetError, match=r"^Flower's simulation has failed: Simulation Runtime crashed\.$"):
+        simulate(lambda nodes: None, {number: lambda request: request for number in range(13)})
+
+
+def test_a_simulation_needs_hosts() -> None:
+    with pytest.raises(ValueError, match="at least one host"):
+        simulate(lambda nodes: None, {})

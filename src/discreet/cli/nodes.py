@@ -118,7 +118,7 @@ def run(
         typer.Option(metavar="FILE", help="The server's ca.crt, from its operator; without it nothing is encrypted."),
     ] = None,
 ) -> None:
-    """Run one node, on its own machine: host, relay and SuperNode, until Ctrl-C.
+    """Run one node, on its own machine: host and SuperNode, until Ctrl-C.
 
     Example: discreet nodes run deployment/node-2 --superlink server.example:9092 --root-certificates ca.crt
     """

@@ -1,4 +1,4 @@
-"""One node as processes: its host, Flower's SuperNode, and the relay between them."""
+"""One node as processes: its host, and Flower's SuperNode with the relay in it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def host_command(node: NodeSettings) -> list[str]:
 
 
 class NodeProcesses:
-    """The three processes of one node."""
+    """The two processes of one node."""
 
     def __init__(
         self,
@@ -49,18 +49,18 @@ class NodeProcesses:
 
     @property
     def processes(self) -> list[Process]:
-        """What is running of host, SuperNode and relay."""
+        """Host and SuperNode, as far as they were started."""
         return self._host + self._flower
 
     def start(self) -> None:
-        """Start the three processes, without waiting for them."""
+        """Start both, without waiting for them."""
         self._host = [self._process("host", self._command(self.node))]
         self._start_flower()
 
     def _start_flower(self) -> None:
         (port,) = free_ports(1)
-        supernode = [sys.executable, "-m", "discreet.federated.flower.supernode", "--isolation", "process"]
-        supernode += ["--superlink", self._superlink.address, "--port", str(port)]
+        supernode = [sys.executable, "-m", "discreet.federated.flower.supernode", "--port", str(port)]
+        supernode += ["--superlink", self._superlink.address]
         supernode += ["--node-config", f'node={self.node.number} socket="{self.node.socket}"']
         if self._superlink.root_certificates is None:
             supernode += ["--insecure"]
@@ -68,8 +68,7 @@ class NodeProcesses:
             supernode += ["--root-certificates", str(self._superlink.root_certificates)]
         if self._authenticated:
             supernode += ["--auth-supernode-private-key", str(self.node.folder / "flower.key")]
-        relay = [sys.executable, "-m", "discreet.federated.flower.relay", f"127.0.0.1:{port}"]
-        self._flower = [self._process("supernode", supernode), self._process("relay", relay)]
+        self._flower = [self._process("supernode", supernode)]
 
     def _process(self, what: str, command: list[str]) -> Process:
         name, log = f"the {what} of node {self.node.number}", self._logs / f"node-{self.node.number}-{what}.log"

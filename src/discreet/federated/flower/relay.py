@@ -2,17 +2,13 @@
 
 Flower's SuperNode by itself unpacks the app that comes with a run and starts a new process of it for every message.
 That costs two seconds of computing a message, and, worse, lets the server run whatever it likes beside the node's data.
-With `--isolation process` the SuperNode leaves this to others: to this program, which answers with its own ClientApp
+With `--isolation process` the SuperNode leaves this to others: to this relay, which answers with its own ClientApp
 (`app.client`) and never looks at the one that was sent.
-
-    python -m discreet.federated.flower.relay 127.0.0.1:9094
 """
 
 from __future__ import annotations
 
 import logging
-import os
-import sys
 import time
 from threading import Event, Thread
 
@@ -35,10 +31,9 @@ _log = logging.getLogger(__name__)
 
 
 def relay(supernode: str) -> None:
-    """Relay for the SuperNode whose Runtime API listens at this address, until it has gone or the process ends."""
-    parent = os.getppid()
+    """Relay for the SuperNode whose Runtime API listens at this address, for ever."""
     with _connect(supernode, RuntimeVersionHttpInterceptor(component_name="SuperExec")) as runtime:
-        while os.getppid() == parent:
+        while True:
             try:
                 task = runtime.AcquireTask(AcquireTaskRequest(supported_task_types=[TaskType.CLIENT_APP]))
             except httpx.HTTPError:  # the SuperNode is not there yet, or no longer
@@ -47,7 +42,7 @@ def relay(supernode: str) -> None:
             if task.HasField("task") and task.token:
                 try:
                     _answer(supernode, task.token)
-                except (httpx.HTTPError, RunNotRunningException, RuntimeError) as error:
+                except Exception as error:  # whatever has happened, the next message is taken
                     _log.warning("a message was lost: %s", error)
             time.sleep(_BETWEEN_LOOKS)
 
@@ -97,8 +92,3 @@ class _Heartbeat:
                 self._runtime.SendTaskHeartbeat(SendTaskHeartbeatRequest())
             except (httpx.HTTPError, RunNotRunningException) as error:
                 _log.warning("a heartbeat was lost: %s", error)
-
-
-if __name__ == "__main__":
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
-    relay(sys.argv[1])
