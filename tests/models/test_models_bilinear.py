@@ -53,7 +53,7 @@ def test_all_directions_have_variance_one_and_what_is_beyond_them_is_nothing(tab
 
 def test_fewer_directions_are_the_ones_that_matter_most(table: ArticleTable) -> None:
     few, all_ = (encode_all(new(table, size=size), table) for size in (8, FULL))
-    torch.testing.assert_close(few.abs(), all_[:, :8].abs(), rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(few, all_[:, :8], rtol=1e-3, atol=1e-3)
 
 
 def test_what_is_learnt_is_as_long_as_the_symmetric_matrix_it_stands_for(
@@ -71,6 +71,13 @@ def test_what_is_learnt_is_as_long_as_the_symmetric_matrix_it_stands_for(
     torch.testing.assert_close(pairs.norm(), symmetric.norm())
     torch.testing.assert_close(pairs[model.entry] * model.share, symmetric)
     torch.testing.assert_close(prior, model.PRIOR * candidate)
+
+
+def test_the_sign_of_a_direction_is_settled(table: ArticleTable) -> None:
+    model = new(table, size=FULL)
+    basis = torch.cat((model.text_basis, model.topic_basis))
+    largest = basis.gather(0, basis.abs().argmax(0, keepdim=True))
+    assert (largest > 0).all()
 
 
 def test_training_leaves_articles_where_they_are(table: ArticleTable) -> None:

@@ -70,7 +70,9 @@ class Bilinear(PublishedModel[BilinearSettings]):
     def start_from(self, articles: ArticleBatch) -> None:
         """Take the directions of most variance among public articles, and begin with their similarity.
 
-        Where there are fewer directions than `size`, the rest of a vector is 0.
+        A direction's largest entry is positive: its sign is not left to chance. Where there are fewer directions than
+        `size`, the rest of a vector is 0. Directions of nearly equal variance may come out otherwise on another
+        machine, so whoever trains together or goes on with a trained model takes its `text_basis` and `topic_basis`.
         """
         texts = needed(articles.vectors, "text vectors").double()
         names = self._topics(articles)
@@ -82,6 +84,7 @@ class Bilinear(PublishedModel[BilinearSettings]):
         found = torch.linalg.eigh(torch.cat((upper, lower)) / max(1, len(texts)))
         kept = min(self.size, len(found.eigenvalues))
         variances, directions = found.eigenvalues[-kept:].flip(0), found.eigenvectors[:, -kept:].flip(1)
+        directions = directions * directions.gather(0, directions.abs().argmax(0, keepdim=True)).sign()
         variances = torch.where(variances > 1e-6 * variances[0], variances, 0.0)
         basis = directions * torch.where(variances > 0, variances.rsqrt(), 0.0)
         self.text_basis[:, :kept] = basis[: len(self.text_basis)]
