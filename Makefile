@@ -14,7 +14,7 @@ $(READY): pyproject.toml constraints.txt
 	@echo "Setting up .venv (once, two to five minutes) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch==2.13.0
-	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[lm,serve,postgres,onnx,dev]'
+	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[lm,serve,postgres,onnx,flower,dev]'
 	@touch $@
 
 demo: $(READY)  ## Generate a small news world, compare methods on it, write a report, serve a page (Ctrl-C ends it)
