@@ -188,11 +188,18 @@ def test_a_node_refuses_what_its_readers_are_not_to_pay(task, world, tmp_path):
     for method, noise in ((METHODS[0], "secure"), (METHODS[3], "simulated")):
         with pytest.raises(DiscreetError, match="guarantees nothing"):
             open_job(node(world, tmp_path, noise=noise), Description.of(method, task, 7).to_bytes())
-    five = dataclasses.replace(METHODS[3], epsilon=6.0)
-    open_job(node(world, tmp_path), Description.of(five, task, 7).to_bytes())
-    open_job(node(world, tmp_path), Description.of(five, task, 7).to_bytes())
-    with pytest.raises(DiscreetError, match="after 6 for other jobs"):
-        open_job(node(world, tmp_path), Description.of(five, task, 8).to_bytes())
+    six = dataclasses.replace(METHODS[3], epsilon=6.0)
+    first, second = (
+        open_job(node(world, tmp_path), Description.of(six, task, seed).to_bytes()) for seed in (7, 8)
+    )  # nothing is spent before anything leaves
+    ask_round(first, six, task, 1)
+    ask_round(first, six, task, 2)
+    for too_late in (
+        lambda: ask_round(second, six, task, 1),
+        lambda: open_job(node(world, tmp_path), Description.of(six, task, 8).to_bytes()),
+    ):
+        with pytest.raises(DiscreetError, match="after 6 for other jobs"):
+            too_late()
 
 
 def test_secret_noise_is_fresh_and_ends_with_the_rounds(task, world, tmp_path):
@@ -211,7 +218,7 @@ def test_a_node_with_other_articles_or_vectors_refuses(task, world, tmp_path):
     with pytest.raises(DiscreetError, match="articles are not those of this node"):
         open_job(node(world, tmp_path), Description.of(METHODS[3], other, 7).to_bytes())
     told = dataclasses.replace(Description.of(METHODS[3], task, 7), source="a language model")
-    with pytest.raises(DiscreetError, match="a language model, this node from hashed"):
+    with pytest.raises(DiscreetError, match="a language model, this node hashed"):
         open_job(node(world, tmp_path), told.to_bytes())
 
 

@@ -20,9 +20,9 @@ from discreet.models.features import ArticleTable
 STACKED_WORK = 3e8
 """Below so many parameters × words of a client, clients are computed side by side (measured; see the benchmark)."""
 
-STACKED_CLIENTS = 16
-STACKED_NUMBERS = 32_000_000
-"""So many clients at once, and no more than so many numbers (128 MB) of their gradients."""
+STACKED_CLIENTS = (16, 64)
+STACKED_NUMBERS = (1_300_000, 32_000_000)
+"""From 16 to 64 clients at once, as long as their gradients fit a cache; never more than 128 MB of them."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,18 @@ def client_gradients(
     parameters: Mapping[str, Tensor],
     samples: Samples,
     objective: Objective = Objective(),  # noqa: B008 (frozen)
+    *,
+    alone: bool = False,
 ) -> Iterator[ClientGradients]:
     """Each client's own gradient, for methods that clip them before they are added; a few clients at a time.
+
+    Side by side, who else is there changes the last bits of a gradient. `alone` computes each by itself, from its own
+    samples and nothing else, as a bound on what one client can change must have it.
 
     Small models are all overhead, so clients of similar size are computed side by side (`vmap`); for large ones the
     arithmetic counts, and one client at a time in its own compact layout, each title at its own length, has less of it.
     """
-    if _work(table, parameters, samples) < STACKED_WORK:
+    if not alone and _work(table, parameters, samples) < STACKED_WORK:
         yield from _stacked(network, table, parameters, samples, objective)
         return
     leaves = {name: value.detach().requires_grad_() for name, value in parameters.items()}
@@ -84,7 +89,8 @@ def _stacked(
     network: Network, table: ArticleTable, parameters: Mapping[str, Tensor], samples: Samples, objective: Objective
 ) -> Iterator[ClientGradients]:
     size = sum(value.numel() for value in parameters.values())
-    together = max(1, min(STACKED_CLIENTS, STACKED_NUMBERS // size))
+    (fewest, most), (cached, held) = STACKED_CLIENTS, STACKED_NUMBERS
+    together = max(1, min(most, max(fewest, cached // size), held // size))
     clicks = np.bincount(samples.view_client[samples.history_view], minlength=len(samples.clients))
     order = np.argsort(clicks, kind="stable")
     for start in range(0, len(order), together):

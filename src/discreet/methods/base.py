@@ -31,7 +31,7 @@ class Task:
 
     `text` names the source of the vectors, as `encode_texts` takes it. They are made when first asked for.
     `found` keeps what methods found in public text, so that the next training need not look again. `centre` is what
-    text vectors are centred on where somebody else has decided it.
+    vectors are centred on where somebody else has decided it.
     """
 
     data: NewsData
@@ -76,7 +76,7 @@ class Task:
     def _public(self) -> tuple[TextVectors, NDArray[np.float32]]:
         shown = np.zeros(len(self.data.articles), np.bool_)
         shown[self.data.splits["train"].shown] = True
-        return self._centred(np.arange(len(shown)), shown)
+        return self._centred(np.arange(len(shown)), shown, self.centre)
 
     def _centred(
         self, rows: NDArray[np.int64], known: NDArray[np.bool_], centre: NDArray[np.float32] | None = None

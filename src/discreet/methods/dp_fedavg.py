@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from discreet.errors import DiscreetError
-from discreet.federated.chance import Attendance
+from discreet.federated.chance import Attendance, SimulatedChance
 from discreet.federated.lattice import Integers, flat_rows, unflat
 from discreet.federated.objective import Parameters
-from discreet.federated.optimisers import FedAdam, Optimiser
+from discreet.federated.optimisers import Momentum, Optimiser
 from discreet.federated.rounds import RoundResult
 from discreet.federated.secure_sum.plan import COLLUDING, DROPPING
 from discreet.federated.simulator import client_differences, client_gradients
@@ -74,6 +74,7 @@ class DPFedAvg(FederatedMethod):
         clip: C, the largest norm of an update.
         participations: How often a reader takes part at most; 0 stands for a quarter above the expected number.
         participation: Whom the noise is for: `seen` or `hidden`.
+        momentum: μ, how much of its speed the model keeps from round to round.
         local_steps: Steps of gradient descent on the device; the update is what they change.
         local_rate: The learning rate of these steps.
     """
@@ -81,12 +82,14 @@ class DPFedAvg(FederatedMethod):
     name: ClassVar[str] = "dp_fedavg"
     tells_loss: ClassVar[bool] = False
 
-    epsilon: float = 5.0
+    model: str = "bilinear"
+    epsilon: float = 3.0
     delta: float = 1e-6
-    rounds: int = 20
+    rounds: int = 5
     fraction: float = 1.0
-    rate: float = 1e-2
-    clip: float = 1.0
+    rate: float = 1.0
+    momentum: float = 0.8
+    clip: float = 5.0
     participations: int = 0
     participation: Participation = Participation.SEEN
     local_steps: int = 1
@@ -100,8 +103,10 @@ class DPFedAvg(FederatedMethod):
             raise DiscreetError(
                 f"{self.name}: participation is {' or '.join(Participation)}, not '{self.participation}'"
             ) from None
-        if not 0 < self.clip < math.inf or self.participations < 0:
-            raise DiscreetError(f"{self.name}: clip must be above 0, participations at least 0")
+        if not 0 < self.clip < math.inf or self.participations < 0 or not 0 <= self.momentum < 1:
+            raise DiscreetError(
+                f"{self.name}: clip must be above 0, participations at least 0, momentum at least 0 and below 1"
+            )
         if self.local_steps < 1 or not 0 < self.local_rate < math.inf:
             raise DiscreetError(f"{self.name}: local_steps must be at least 1, local_rate above 0")
         if not 1e-12 <= self.delta < 0.1:
@@ -124,8 +129,8 @@ class DPFedAvg(FederatedMethod):
         return multiplier_for(self.epsilon, self.delta, joins.most, hidden=hidden, rate=joins.rate, rounds=joins.rounds)
 
     def optimiser(self) -> Optimiser:
-        """FedAdam; τ far below a clipped update's size, so that small ones still move the model."""
-        return FedAdam(self.rate, tau=1e-6)
+        """Momentum: FedAdam would divide by the size of the noise, and make the same of every coordinate."""
+        return Momentum(self.rate, self.momentum)
 
     def contribution(
         self, setup: Setup, parameters: Parameters, number: int, parties: Parties | None = None
@@ -144,10 +149,14 @@ class DPFedAvg(FederatedMethod):
     def updates(
         self, setup: Setup, parameters: Parameters, number: int, joining: NDArray[np.int64]
     ) -> Iterator[NDArray[np.float64]]:
-        """What each joining reader would change, a few readers at a time, one in each row; not clipped yet."""
+        """What each joining reader would change, a few readers at a time, one in each row; not clipped yet.
+
+        Where the noise is real, every reader's update is computed from her own data alone, to the last bit.
+        """
         samples = setup.clients.draw(joining, setup.seed, number, self.negatives)
         if self.local_steps == 1:
-            for chunk in client_gradients(setup.network, setup.table, parameters, samples):
+            alone = not isinstance(setup.chance, SimulatedChance)
+            for chunk in client_gradients(setup.network, setup.table, parameters, samples, alone=alone):
                 yield flat_rows(chunk.gradients) / samples.counts[chunk.positions, None]
             return
         differences = client_differences(

@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from discreet.data.news import Impressions
 from discreet.errors import DiscreetError
@@ -29,10 +30,11 @@ from discreet.federated.rounds import Round, train_rounds
 from discreet.methods.base import Scores, State, Task
 from discreet.methods.ranking import Serving, score_impressions
 from discreet.methods.watching import Watch
+from discreet.models.base import NewsModel
 from discreet.models.features import ArticleTable
 from discreet.models.registry import make_model, model_settings
 from discreet.privacy.guarantee import Guarantee
-from discreet.text.encode import WORD_VECTORS_VARIABLE
+from discreet.text.encode import WORD_VECTORS_VARIABLE, TextVectors
 from discreet.text.word_vectors import read_word_vectors
 from discreet.text.words import Vocabulary
 
@@ -164,8 +166,9 @@ class NeuralMethod(ABC):
         extras["watched"] = np.array(watch.points, np.float64).reshape(-1, 2)
         if setup.word_vectors is not None:
             extras["word_vectors"] = setup.word_vectors
-        if self.model == "plm_nr":
-            extras["text_centre"] = task.text_centre
+        if titles := title_vectors(task, self.model):
+            extras[titles.what] = titles.centre
+        extras |= {name: buffer.numpy() for name, buffer in _fixed(setup.network.model).items()}
         return {**{name: value.numpy() for name, value in done.parameters.items()}, **extras}
 
     def start(self, setup: Setup) -> Parameters:
@@ -177,6 +180,8 @@ class NeuralMethod(ABC):
         names = {name: _unpacked(state[name]) for name in NAMES}
         table, names = article_table(task, self.model, self.preset, names)
         network = Network(make_model(self.model, self.preset, table, seed, word_vectors=state.get("word_vectors")))
+        for name, buffer in _fixed(network.model).items():
+            buffer.copy_(torch.from_numpy(state[name]))
         serving = self.serving(network.model.size, seed)
         return score_impressions(network, table, trained_parameters(state), impressions, serving, seed)
 
@@ -203,12 +208,17 @@ class NeuralMethod(ABC):
 def article_table(
     task: Task, model: str, preset: str, names: dict[str, list[str]] | None = None
 ) -> tuple[ArticleTable, dict[str, list[str]]]:
-    """The task's articles as `model` reads them: by their text vectors, or by words, numbered as `names` says."""
+    """The task's articles as `model` reads them: by text vectors, words and topics, numbered as `names` says."""
     settings = model_settings(model, preset)
-    if model == "plm_nr":
-        table = ArticleTable.from_articles(task.data.articles, vectors=task.text_vectors.matrix)
-        return table, {"words": [], "categories": [], "subcategories": []}
     articles = task.data.articles
+    if titles := title_vectors(task, model):
+        table = ArticleTable.from_articles(
+            articles,
+            vectors=titles.vectors.matrix,
+            categories=names["categories"] if names else None,
+            subcategories=names["subcategories"] if names else None,
+        )
+        return table, {"words": [], "categories": list(table.categories), "subcategories": list(table.subcategories)}
     vocabulary = Vocabulary(names["words"]) if names else Vocabulary.of([*articles.titles, *articles.abstracts])
     table = ArticleTable.from_articles(
         articles,
@@ -225,7 +235,31 @@ def article_table(
     }
 
 
-_EXTRAS = {*NAMES, "losses", "nodes", "simulated", "watched", "word_vectors", "text_centre"}
+@dataclass(frozen=True)
+class TitleVectors:
+    """The vectors of titles that a model reads, and what they are centred on, which a state calls `what`."""
+
+    vectors: TextVectors
+    centre: NDArray[np.float32]
+    what: str
+
+
+def title_vectors(task: Task, model: str) -> TitleVectors | None:
+    """What `model` reads of titles if it reads vectors: of those that occur, or, to train in private, of all."""
+    if model == "plm_nr":
+        return TitleVectors(task.text_vectors, task.text_centre, "text_centre")
+    if model == "bilinear":
+        return TitleVectors(task.public_vectors, task.public_centre, "public_centre")
+    return None
+
+
+_FIXED = ("text_basis", "topic_basis")
+_EXTRAS = {*NAMES, *_FIXED, "losses", "nodes", "simulated", "watched", "word_vectors", "text_centre", "public_centre"}
+
+
+def _fixed(model: NewsModel) -> dict[str, Tensor]:
+    """What a model takes from public articles and never trains; later articles are read with the same."""
+    return {name: buffer for name, buffer in model.named_buffers() if name in _FIXED}
 
 
 def trained_parameters(state: State) -> Parameters:

@@ -31,7 +31,7 @@ from discreet.federated.nodes.spending import Spending
 from discreet.federated.objective import Parameters
 from discreet.methods.base import Task
 from discreet.methods.federated import FederatedMethod, Parties
-from discreet.methods.neural import Part, Setup
+from discreet.methods.neural import Part, Setup, title_vectors
 from discreet.methods.registry import method_from_plain, plain_settings
 from discreet.progress import notice
 
@@ -63,9 +63,8 @@ class Description:
     @classmethod
     def of(cls, method: FederatedMethod, task: Task, seed: int) -> Description:
         """The job of training `method` on the articles of `task`."""
-        source, centre = "", np.zeros(0, np.float32)
-        if method.model == "plm_nr":
-            source, centre = task.text_vectors.source, task.text_centre
+        titles = title_vectors(task, method.model)
+        source, centre = (titles.vectors.source, titles.centre) if titles else ("", np.zeros(0, np.float32))
         return cls(method, seed, task.text, source, centre, catalogue_digest(task.data.articles))
 
     def to_bytes(self) -> bytes:
@@ -104,10 +103,9 @@ class Description:
         if catalogue_digest(data.articles) != self.catalogue:
             raise DiscreetError("the server's articles are not those of this node; both need the same catalogue")
         task = Task(data, self.text, self.centre if len(self.centre) else None)
-        if self.source and task.text_vectors.source != self.source:
-            raise DiscreetError(
-                f"the server has title vectors from {self.source}, this node from {task.text_vectors.source}"
-            )
+        titles = title_vectors(task, self.method.model)
+        if titles and titles.vectors.source != self.source:
+            raise DiscreetError(f"the server has title vectors from {self.source}, this node {titles.vectors.source}")
         return task
 
 
@@ -158,12 +156,18 @@ def open_job(node: NodeTerms, description: bytes) -> Contribute:
         audience = hashlib.blake2b("\n".join(data.readers).encode(), digest_size=16).hexdigest()
         chance = SecretChance(node.folder / "participations" / f"{job}.safetensors", audience)
     opened = TrainingNode(described, described.task(data), Part(node.number, *node.part_of()), chance)
-    Spending(node.folder / "spent", node.most_epsilon).charge(job, *opened.cost())
+    spending = Spending(node.folder / "spent", node.most_epsilon)
+    spending.check(job, *opened.cost())
+
+    def contribute(assignment: Assignment) -> Integers:
+        spending.charge(job, *opened.cost())
+        return opened.contribute(assignment)
+
     notice(
         f"training {described.method.name}, {described.method.rounds} rounds, {len(opened.setup.clients):,} readers"
         f" here, {node.noise} noise"
     )
-    return opened.contribute
+    return contribute
 
 
 class TrainingNode:

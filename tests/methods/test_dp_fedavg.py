@@ -1,0 +1,148 @@
+"""DP-FedAvg: what a reader can change at most, how much noise there is, and what is promised for it."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from discreet.data.synthetic import news_world
+from discreet.errors import DiscreetError
+from discreet.federated.chance import Attendance, SecretChance
+from discreet.federated.clients import Clients
+from discreet.methods.base import Task
+from discreet.methods.dp_fedavg import UNIT, DPFedAvg, Participation
+from discreet.methods.federated import Parties
+from discreet.privacy.guarantee import Adjacency, Adversary, Scope, Status, Unit
+from discreet.privacy.mechanisms.gaussian import analytic_multiplier
+from discreet.privacy.participation import epsilon_hidden, epsilon_seen
+
+
+@pytest.fixture(scope="module")
+def task():
+    return Task(news_world(80, seed=9), "hashed")
+
+
+def without(setup, task, reader):
+    """The same node without one of its readers."""
+    train = task.data.splits["train"]
+    rest = Clients.from_impressions(train.select(train.reader != reader), setup.network.model.history_length)
+    return dataclasses.replace(setup, clients=rest)
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+@pytest.mark.parametrize("clip", [0.05, 1.0])
+def test_one_reader_moves_the_sum_by_at_most_the_clip(task, clip, steps, tmp_path):
+    method = DPFedAvg(clip=clip, local_steps=steps, rounds=30, epsilon=math.inf)
+    setup = method.setup(task, 1, chance=SecretChance(tmp_path / "all", "all"))
+    parameters = method.start(setup)
+    whole = method.contribution(setup, parameters, 2, Parties(4, 3))
+    moved = []
+    for reader in setup.clients.reader[:12].tolist():
+        rest = dataclasses.replace(without(setup, task, reader), chance=SecretChance(tmp_path / str(reader), "rest"))
+        difference = whole - method.contribution(rest, parameters, 2, Parties(4, 3))
+        assert difference[-1] == 1
+        moved.append(math.isqrt(sum(int(value) ** 2 for value in difference[:-1])))
+    assert max(moved) <= UNIT
+    assert max(moved) > (0.99 if clip < 0.1 else 0.01) * UNIT
+
+
+def test_parties_add_just_the_noise_that_is_promised(task):
+    method = DPFedAvg(epsilon=2.0, rounds=4, fraction=1.0)
+    setup = method.setup(task, 1)
+    parameters = method.start(setup)
+    silent = dataclasses.replace(method, epsilon=math.inf)
+    for parties, parts in ((Parties(4, 3), 3), (Parties(40, 27), 27 - 4)):
+        noise = method.contribution(setup, parameters, 1, parties) - silent.contribution(setup, parameters, 1, parties)
+        expected = method.multiplier * UNIT / math.sqrt(parts)
+        assert noise[:-1].std() == pytest.approx(expected, rel=0.03)
+        assert noise[-1] == 0
+    alone = method.contribution(setup, parameters, 1) - silent.contribution(setup, parameters, 1)
+    readers = len(setup.clients)
+    hidden = readers - readers // 5 - readers // 10
+    assert alone[:-1].std() == pytest.approx(method.multiplier * UNIT * math.sqrt(readers / hidden), rel=0.03)
+
+
+def test_the_mean_is_over_the_expected_number_whoever_joined(task):
+    method = DPFedAvg(epsilon=math.inf, fraction=0.5, rounds=4, clip=0.3)
+    setup = method.setup(task, 1)
+    parameters = method.start(setup)
+    joining = setup.chance.joining(setup.clients.reader, 1, method.attendance)
+    rows = np.concatenate(list(method.updates(setup, parameters, 1, joining)))
+    scale = np.minimum(1, 0.3 / np.linalg.norm(rows, axis=1))[:, None]
+    expected = (rows * scale).sum(axis=0) / (0.5 * len(setup.clients))
+    direction = method.result(parameters, method.contribution(setup, parameters, 1)).direction
+    found = np.concatenate([value.double().numpy().ravel() for value in direction.values()])
+    np.testing.assert_allclose(found, expected, atol=1e-7)
+
+
+def test_the_guarantee_is_the_readers_for_life_against_both_kinds_of_server(task):
+    method = DPFedAvg(epsilon=3.0, delta=1e-6, rounds=40, fraction=0.1)
+    assert method.attendance == Attendance(0.1, 5, 40)
+    assert method.multiplier == pytest.approx(analytic_multiplier(3.0, 1e-6) * math.sqrt(5), rel=1e-3)
+    seen, hidden = method.guarantee({}), method.other_guarantee({})
+    assert (seen.unit, seen.adjacency, seen.scope, seen.status) == (
+        Unit.USER,
+        Adjacency.ADD_REMOVE,
+        Scope.LIFETIME,
+        Status.PROVED,
+    )
+    assert (seen.adversary, hidden.adversary) == (Adversary.SERVER, Adversary.BLIND_SERVER)
+    assert seen.epsilon == pytest.approx(epsilon_seen(method.multiplier, 1e-6, 5), rel=1e-6)
+    assert seen.epsilon <= 3.0
+    assert hidden.epsilon == pytest.approx(epsilon_hidden(method.multiplier, 1e-6, 0.1, 40, 5), rel=1e-6)
+    assert hidden.epsilon < seen.epsilon
+
+    cheaper = dataclasses.replace(method, participation="hidden")
+    assert cheaper.participation is Participation.HIDDEN
+    assert cheaper.multiplier < method.multiplier
+    assert cheaper.guarantee({}).adversary is Adversary.BLIND_SERVER
+    assert cheaper.guarantee({}).epsilon <= 3.0 < cheaper.other_guarantee({}).epsilon
+
+
+def test_all_in_every_round_leaves_nothing_to_hide():
+    method = DPFedAvg(epsilon=3.0, rounds=10)
+    assert method.attendance.most == 10
+    assert method.guarantee({}).epsilon == pytest.approx(method.other_guarantee({}).epsilon, rel=1e-6)
+
+
+def test_what_protects_nobody_says_so(task):
+    assert DPFedAvg(epsilon=math.inf).guarantee({}).epsilon == math.inf
+    assert DPFedAvg(history_clicks=3).guarantee({}).epsilon == math.inf
+    method = DPFedAvg(rounds=2, fraction=0.5)
+    state = method.train(task, 1)
+    assert "(simulated)" in str(method.guarantee(state))
+    assert "(simulated)" not in str(method.guarantee({}))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"clip": 0.0},
+        {"participations": -1},
+        {"participation": "guessed"},
+        {"local_steps": 0},
+        {"delta": 0.5},
+        {"epsilon": 17.0},
+        {"epsilon": 0.0},
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(wrong):
+    with pytest.raises(DiscreetError, match="dp_fedavg"):
+        DPFedAvg(**wrong)
+
+
+def test_without_noise_it_learns(task):
+    method = DPFedAvg(epsilon=math.inf, rounds=25)
+    setup = method.setup(task, 3)
+    start, learnt = method.start(setup), method.train(task, 3)
+
+    def loss(parameters):
+        samples = setup.clients.draw(np.arange(len(setup.clients)), 99, 1)
+        from discreet.federated.simulator import summed_gradient
+
+        return summed_gradient(setup.network, setup.table, parameters, samples, samples.counts).losses.sum()
+
+    from discreet.methods.neural import trained_parameters
+
+    assert loss(trained_parameters(learnt)) < 0.97 * loss(start)
