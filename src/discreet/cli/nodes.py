@@ -221,7 +221,8 @@ def list_nodes(
 
     roster = read_roster(folder / "roster.json")
     link = SuperLink.of(folder)
-    (answered,) = submit("discreet.federated.flower.trial:knock", {"times": 1, "patience": patience}, link)
+    once = {"times": 1, "patience": patience}
+    (answered,) = submit("discreet.federated.flower.trial:knock", once, link, alone=False)
     if as_json:
         nodes = [{"node": node, "answers": node in answered["nodes"]} for node in roster]
         print_json({"superlink": link.address, "nodes": nodes, "seconds": answered["seconds"]})

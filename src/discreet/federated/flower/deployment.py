@@ -23,7 +23,6 @@ from discreet.files import replacing_file
 
 CONNECTION = "deployment"
 """The name of the SuperLink in Flower's configuration."""
-_STARTED = re.compile(r"started run (\d+)")
 _APP = """\
 [project]
 name = "discreet-nodes"
@@ -122,13 +121,15 @@ class SuperLink:
         return said
 
 
-def submit(program: str, arguments: Mapping[str, Any], superlink: SuperLink) -> Any:
+def submit(program: str, arguments: Mapping[str, Any], superlink: SuperLink, *, alone: bool = True) -> Any:
     """Run a program on a SuperLink and wait for it; its progress and notices are shown here. Ctrl-C stops the run.
 
     Args:
         program: `discreet.module:function`, called there with the nodes and the arguments.
         arguments: what can be written as JSON; paths in it are absolute, and mean the server's disk.
         superlink: where.
+        alone: refuse to run beside another program. A node is in one secure sum at a time, and a run whose terminal was
+            killed goes on.
 
     Returns:
         What the program has returned.
@@ -137,6 +138,8 @@ def submit(program: str, arguments: Mapping[str, Any], superlink: SuperLink) -> 
         DiscreetError: if it has failed, with the reason that it gave.
     """
     require_flower()
+    if alone:
+        _check_alone(superlink)
     listener = Listener()
     run = _start(program, arguments, superlink)
     heard = 0
@@ -158,6 +161,15 @@ def submit(program: str, arguments: Mapping[str, Any], superlink: SuperLink) -> 
     if status != "finished:completed":
         raise DiscreetError(f"the run on the SuperLink has not finished: {_one_line(details or status)}")
     return listener.result
+
+
+def _check_alone(superlink: SuperLink) -> None:
+    for run in superlink.call("list")["runs"]:
+        if not str(run["status"]).startswith("finished"):
+            stop = f"FLWR_HOME={superlink.home} flwr stop {run['run-id']} {CONNECTION}"
+            raise DiscreetError(
+                f"another program is running at {superlink.address}; wait for its end, or stop it: {stop}"
+            )
 
 
 def _start(program: str, arguments: Mapping[str, Any], superlink: SuperLink) -> str:
