@@ -126,8 +126,9 @@ def test_the_description_says_everything(task):
     told = Description.of(METHODS[3], task, 7)
     again = Description.from_bytes(told.to_bytes())
     assert again.method == METHODS[3]
-    assert np.array_equal(again.centre, task.text_centre)
+    assert np.array_equal(again.centre, task.public_centre)
     assert again.to_bytes() == told.to_bytes()
+    assert np.array_equal(Description.of(METHODS[0], task, 7).centre, task.text_centre)
     assert Description.from_bytes(Description.of(FedRec(model="nrms"), task, 1).to_bytes()).method.model == "nrms"
 
 
