@@ -50,15 +50,20 @@ def test_a_node_is_killed_while_it_is_asked_and_found_again_and_nothing_is_left(
         assert link == d.superlink
         patient = {"times": 60, "patience": 6.0, "wanted": ALL}
         knocking = pool.submit(submit, "discreet.federated.flower.trial:knock", patient, link)
-        with pytest.raises(DiscreetError, match=r"^programs are named discreet.module:function, not 'os:abort'$"):
-            submit("os:abort", {}, link)
         deadline = time.monotonic() + 60
         while not (third / "holding").exists():
             assert time.monotonic() < deadline
+            assert not knocking.done(), knocking.result()
             time.sleep(0.05)
         d.kill(3)
         (third / "hold").unlink()
+        second = pool.submit(submit, "discreet.federated.flower.trial:knock", patient, link)
+        wrong = pool.submit(submit, "os:abort", {}, link, alone=False)
         d.restart(3)
+        with pytest.raises(DiscreetError, match=r"another program is running .* flwr stop"):
+            second.result()
+        with pytest.raises(DiscreetError, match=r"^programs are named discreet.module:function, not 'os:abort'$"):
+            wrong.result()
         rounds = [one["nodes"] for one in knocking.result()]
         address = link.address
     assert rounds[0] == [1, 2, 4]
