@@ -12,6 +12,7 @@ from discreet.federated.chance import Attendance, SecretChance
 from discreet.federated.clients import Clients
 from discreet.methods.base import Task
 from discreet.methods.dp_fedavg import UNIT, DPFedAvg, Participation
+from discreet.methods.dp_fedavg_audit import worst_client_audit
 from discreet.methods.federated import Parties
 from discreet.privacy.guarantee import Adjacency, Adversary, Scope, Status, Unit
 from discreet.privacy.mechanisms.gaussian import analytic_multiplier
@@ -146,3 +147,11 @@ def test_without_noise_it_learns(task):
     from discreet.methods.neural import trained_parameters
 
     assert loss(trained_parameters(learnt)) < 0.97 * loss(start)
+
+
+@pytest.mark.parametrize(("quorum", "holds"), [(3, True), (20, False)])
+def test_the_audit_tells_enough_noise_from_too_little(quorum, holds):
+    audit = worst_client_audit(10.0, 1, 1_000, quorum)
+    bound = audit.examination.lower_bound(1e-3, 0)
+    assert audit.holds(bound) is holds
+    assert bound > audit.claim / 2

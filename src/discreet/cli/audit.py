@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 REGISTERING = (
     "discreet.privacy.audit.catalogue",
     "discreet.methods.leak.canary",
+    "discreet.methods.dp_fedavg_audit",
     "discreet.device.audits",
     "discreet.vendors.sharing.audits",
 )
