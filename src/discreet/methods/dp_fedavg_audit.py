@@ -68,12 +68,12 @@ class ServerView:
         chance = _AllJoin()
         everybody = [_Node(node, np.arange(_READERS), chance) for node in range(3)]
         known = self._known(rows, method.clip)
-        present = [_Node(0, np.arange(0 if self.user else 1, _READERS), chance), *everybody[1:]]
+        present: list[Any] = [_Node(0, np.arange(0 if self.user else 1, _READERS), chance), *everybody[1:]]
         outputs = np.empty((runs, 1))
         for run in range(runs):
             parts = [
                 method.contribution(node, parameters, 1, Parties(max(4, self.quorum), self.quorum)) for node in present
-            ]  # type: ignore[arg-type]
+            ]
             total = np.sum(parts, axis=0)
             direction = method.result(parameters, total).direction
             assert direction is not None
