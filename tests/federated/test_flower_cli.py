@@ -39,6 +39,16 @@ def test_write_makes_a_deployment_of_parts(tmp_path: Path, capsys: pytest.Captur
     assert run(words) == 2, "keys are not replaced"
 
 
+def test_json_of_what_was_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["nodes", "write", str(tmp_path), "--nodes", "2", "--out", str(tmp_path / "a"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"deployment": str(tmp_path / "a"), "nodes": [1, 2]}
+    assert run(["nodes", "new", "7", str(tmp_path), "--out", str(tmp_path / "b"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    node = read_node(Path(told["folder"]))
+    assert (node.number, node.part, node.identity().public.hex()) == (7, None, told["public_key"])
+    assert told["node"] == 7
+
+
 def test_nodes_made_one_by_one_make_a_deployment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     roster = {}
     for number in (1, 2):

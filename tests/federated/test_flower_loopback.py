@@ -13,12 +13,18 @@ import pytest
 pytest.importorskip("flwr", reason="Flower is not installed (extra: flower)")
 
 from discreet.errors import DiscreetError
-from discreet.federated.flower.configuration import node_folders, read_node, write_deployment
+from discreet.federated.flower.configuration import NodeSettings, node_folders, read_node, write_deployment, write_node
 from discreet.federated.flower.deployment import SuperLink, submit
 from discreet.federated.flower.loopback import Loopback
+from discreet.federated.flower.node_processes import NodeProcesses
 
 HOST = Path(__file__).with_name("flower_host.py")
 ALL = [1, 2, 3, 4]
+
+
+def echoing(node: NodeSettings) -> list[str]:
+    """The command of a host that echoes."""
+    return [sys.executable, str(HOST), str(node.folder)]
 
 
 def processes_of(folder: Path) -> list[str]:
@@ -42,7 +48,7 @@ def test_a_node_is_killed_while_it_is_asked_and_found_again_and_nothing_is_left(
     (third / "hold").touch()
     with (
         ThreadPoolExecutor() as pool,
-        Loopback(folder, lambda node: [sys.executable, str(HOST), str(node.folder)]) as d,
+        Loopback(folder, echoing) as d,
     ):
         assert d.nodes == tuple(ALL)
         assert len(processes_of(folder)) >= 2 + 2 * 4
@@ -82,6 +88,27 @@ def test_a_deployment_that_cannot_start_says_why_and_leaves_nothing(tmp_path: Pa
     folder = tmp_path / "deployment"
     write_deployment(folder, tmp_path, 2)
     deployment = Loopback(folder, lambda node: [sys.executable, "-c", "print('no data'); raise SystemExit(3)"])
-    with pytest.raises(DiscreetError, match=r"the host of node \d has ended; .* is: no data$"), deployment:
+    with pytest.raises(DiscreetError, match=r"the host of node \d has ended; .* it said: no data$"), deployment:
         pytest.fail("it has started")
     assert processes_of(folder) == []
+
+
+@pytest.mark.slow
+def test_with_certificates_nodes_answer_and_strangers_are_turned_away(tmp_path: Path) -> None:
+    folder = tmp_path / "deployment"
+    write_deployment(folder, tmp_path, 2, tls=True)
+    with Loopback(folder, echoing) as d:
+        (answered,) = submit("discreet.federated.flower.trial:knock", {"times": 1, "patience": 30.0}, d.superlink)
+        assert answered["nodes"] == [1, 2]
+        with pytest.raises(DiscreetError):
+            SuperLink(d.superlink.address, None, tmp_path / "unencrypted").call("list")
+        write_node(NodeSettings(tmp_path / "strange" / "node-2", 2, tmp_path))
+        settings = read_node(tmp_path / "strange" / "node-2")
+        stranger = NodeProcesses(settings, d.superlink, tmp_path / "logs", authenticated=True, command=echoing)
+        try:
+            stranger.start()
+            with pytest.raises(DiscreetError, match="the supernode of node 2"):
+                stranger.wait(time.monotonic() + 20)
+            assert "Failed to activate SuperNode" in (tmp_path / "logs" / "node-2-supernode.log").read_text()
+        finally:
+            stranger.stop()

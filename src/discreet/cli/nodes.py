@@ -43,6 +43,7 @@ def write(
     most_epsilon: MostEpsilon = "10",
     simulated_noise: SimulatedNoise = False,
     tls: Annotated[bool, typer.Option("--tls", help="Encrypt connections, and let in only nodes with keys.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a deployment for trying out, with all of its nodes on this machine.
 
@@ -53,6 +54,9 @@ def write(
     _check_data(data)
     epsilon, noise = _one_epsilon(most_epsilon), _noise(simulated_noise)
     write_deployment(out, data, nodes, most_epsilon=epsilon, noise=noise, tls=tls)
+    if as_json:
+        print_json({"deployment": str(out), "nodes": list(range(1, nodes + 1))})
+        return
     say(f"{nodes} nodes: {out}")
     say(f"Start them: discreet nodes start {out}")
 
@@ -67,6 +71,7 @@ def new(
     ] = None,
     most_epsilon: MostEpsilon = "10",
     simulated_noise: SimulatedNoise = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write one node, on its own machine, and print its public key for everybody's roster.
 
@@ -80,6 +85,9 @@ def new(
     folder = out / f"node-{number}"
     noise = _noise(simulated_noise)
     public = write_node(NodeSettings(folder, number, data.resolve(), part, _one_epsilon(most_epsilon), noise))
+    if as_json:
+        print_json({"node": number, "folder": str(folder), "public_key": public.hex()})
+        return
     say(f"Node {number}: {folder}")
     say(f'For everybody\'s roster.json: "{number}": "{public.hex()}"')
     say(f"For the server: {folder / 'flower.pub'}")

@@ -66,9 +66,9 @@ class Process:
     def check(self) -> None:
         """Raise DiscreetError if the process has ended."""
         if not self.is_running():
-            lines = [line.strip() for line in self.said().splitlines() if line.strip()]
-            last = lines[-1] if lines else "nothing"
-            raise DiscreetError(f"{self.name} has ended; the last it said in {self.log} is: {last}")
+            lines = [line.strip() for line in self.said().splitlines() if line.strip()] or ["nothing"]
+            telling = [line for line in lines if "error" in line.lower() or "failed" in line.lower()]
+            raise DiscreetError(f"{self.name} has ended; in {self.log} it said: {(telling or lines)[-1]}")
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the process and all that it has started."""
