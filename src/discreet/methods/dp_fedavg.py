@@ -24,7 +24,7 @@ from discreet.federated.optimisers import Momentum, Optimiser
 from discreet.federated.rounds import RoundResult
 from discreet.federated.secure_sum.plan import COLLUDING, DROPPING
 from discreet.federated.simulator import client_differences, client_gradients
-from discreet.methods.base import State
+from discreet.methods.base import State, Task
 from discreet.methods.federated import FederatedMethod, Parties
 from discreet.methods.neural import Setup
 from discreet.methods.ranking import OnDevice, Serving
@@ -81,6 +81,7 @@ class DPFedAvg(FederatedMethod):
 
     name: ClassVar[str] = "dp_fedavg"
     tells_loss: ClassVar[bool] = False
+    secret_noise: ClassVar[bool] = True
 
     model: str = "bilinear"
     epsilon: float = 3.0
@@ -151,8 +152,15 @@ class DPFedAvg(FederatedMethod):
     ) -> Iterator[NDArray[np.float64]]:
         """What each joining reader would change, a few readers at a time, one in each row; not clipped yet.
 
-        Where the noise is real, every reader's update is computed from her own data alone, to the last bit.
+        Where the noise is real, every reader's update is computed from her own data alone, to the last bit. One that is
+        not finite counts as 0: to refuse it would tell, without any noise, that there is such a reader.
         """
+        for rows in self._computed(setup, parameters, number, joining):
+            yield np.where(np.isfinite(rows).all(axis=1, keepdims=True), rows, 0.0)
+
+    def _computed(
+        self, setup: Setup, parameters: Parameters, number: int, joining: NDArray[np.int64]
+    ) -> Iterator[NDArray[np.float64]]:
         samples = setup.clients.draw(joining, setup.seed, number, self.negatives)
         if self.local_steps == 1:
             alone = not isinstance(setup.chance, SimulatedChance)
@@ -212,6 +220,8 @@ class DPFedAvg(FederatedMethod):
             return Guarantee.unprotected("clipped updates without noise", Scope.LIFETIME)
         if self.history_clicks:
             return Guarantee.unprotected(f"{told}, negatives from all readers' histories", Scope.LIFETIME)
+        if self.model == "plm_nr":
+            return Guarantee.unprotected(f"{told}, titles weighted by all readers' histories", Scope.LIFETIME)
         joins, z = self.attendance, self.multiplier
         if hidden:
             epsilon = epsilon_hidden(z, self.delta, joins.rate, joins.rounds, joins.most, price=_PRICE)
@@ -224,6 +234,10 @@ class DPFedAvg(FederatedMethod):
         if self.epsilon_serving is None:
             return OnDevice()
         return NoisedVector(self.epsilon_serving, size, seed, Calibration.EXACT)
+
+    def _identity(self, task: Task, seed: int) -> dict[str, str]:
+        """With the number of rounds, for which the noise of each round is made: it cannot be changed on the way."""
+        return {**super()._identity(task, seed), "rounds": str(self.rounds)}
 
     def _readers_as_parties(self, readers: int) -> Parties:
         """Where readers add up themselves: as many as are expected in a round."""

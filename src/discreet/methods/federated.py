@@ -53,9 +53,13 @@ class FederatedMethod(NeuralMethod):
     """A method whose server needs no more than a sum over readers.
 
     A loss tells of clicks as a gradient does. A simulation shows it; nodes send it only where `tells_loss`.
+
+    Where its noise is not from `Setup.chance` it is from the seed, which the server knows: its guarantee is that of a
+    protocol that is simulated, and nodes take such a method for one that guarantees nothing.
     """
 
     tells_loss: ClassVar[bool] = True
+    secret_noise: ClassVar[bool] = False
 
     def contribution(
         self, setup: Setup, parameters: Parameters, number: int, parties: Parties | None = None

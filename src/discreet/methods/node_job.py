@@ -99,12 +99,21 @@ class Description:
         return described
 
     def task(self, data: NewsData) -> Task:
-        """The same task with a node's own data, if the articles and the text vectors are the server's."""
+        """The same task with a node's own data, if the articles and the text vectors are the server's.
+
+        The server names no file of the node: vectors are hashed, or the best that the node has. And the centre is the
+        server's, for one of the node's own would make each reader's update depend on what the others have read.
+        """
         if catalogue_digest(data.articles) != self.catalogue:
             raise DiscreetError("the server's articles are not those of this node; both need the same catalogue")
-        task = Task(data, self.text, self.centre if len(self.centre) else None)
-        titles = title_vectors(task, self.method.model)
-        if titles and titles.vectors.source != self.source:
+        task = Task(data, "hashed" if self.text == "hashed" else "auto", self.centre)
+        try:
+            titles = title_vectors(task, self.method.model)
+        except ValueError:
+            raise DiscreetError(
+                f"the server has title vectors from {self.source}, this node shorter or longer ones"
+            ) from None
+        if titles and (titles.vectors.source, titles.vectors.matrix.shape[1:]) != (self.source, self.centre.shape):
             raise DiscreetError(f"the server has title vectors from {self.source}, this node {titles.vectors.source}")
         return task
 
@@ -157,11 +166,16 @@ def open_job(node: NodeTerms, description: bytes) -> Contribute:
         chance = SecretChance(node.folder / "participations" / f"{job}.safetensors", audience)
     opened = TrainingNode(described, described.task(data), Part(node.number, *node.part_of()), chance)
     spending = Spending(node.folder / "spent", node.most_epsilon)
-    spending.check(job, *opened.cost())
+    cost = opened.cost()
+    spending.check(job, *cost)
 
     def contribute(assignment: Assignment) -> Integers:
-        spending.charge(job, *opened.cost())
-        return opened.contribute(assignment)
+        spending.check(job, *cost)
+        if chance and opened.method.secret_noise and spending.charged(job) and not chance.book.exists():
+            raise DiscreetError("the node's book of who has joined is lost; nobody may join this training again")
+        given = opened.contribute(assignment)
+        spending.charge(job, *cost)
+        return given
 
     notice(
         f"training {described.method.name}, {described.method.rounds} rounds, {len(opened.setup.clients):,} readers"
@@ -181,7 +195,8 @@ class TrainingNode:
     def cost(self) -> tuple[float, float]:
         """(ε, δ) of the whole training; infinite where it guarantees nothing, or its noise is no secret."""
         told = self.method.guarantee({name: value.numpy() for name, value in self.start.items()})
-        if told is None or isinstance(self.setup.chance, SimulatedChance):
+        secret = self.method.secret_noise and not isinstance(self.setup.chance, SimulatedChance)
+        if told is None or not secret:
             return math.inf, 0.0
         return told.epsilon, told.delta
 

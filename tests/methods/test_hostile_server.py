@@ -1,0 +1,111 @@
+"""What a server might try with nodes that train: nothing but noised sums comes of it."""
+
+import dataclasses
+import math
+import shutil
+
+import numpy as np
+import pytest
+import torch
+
+from discreet.data.open import open_news
+from discreet.data.synthetic import news_world, write_mind
+from discreet.errors import DiscreetError
+from discreet.federated.chance import SecretChance
+from discreet.federated.flower.configuration import NodeSettings
+from discreet.federated.nodes import Assignment
+from discreet.methods.base import Task
+from discreet.methods.dp_fedavg import DPFedAvg
+from discreet.methods.dp_fedrec import DPFedRec
+from discreet.methods.node_job import Description, open_job, write_task
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hostile") / "world"
+    write_mind(news_world(80, seed=9), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def task(world):
+    return Task(open_news(world), "hashed")
+
+
+@pytest.fixture
+def node(world, tmp_path):
+    return NodeSettings(folder=tmp_path / "node-2", number=2, data=world, part="2/4")
+
+
+def contribution(contribute, method, task, number=1):
+    start = method.start(method.setup(task, 7))
+    return contribute(Assignment(write_task(start, number), parties=4, quorum=3))
+
+
+def test_noise_from_a_seed_that_the_server_knows_is_no_noise(task, node):
+    method = DPFedRec(rounds=1, epsilon=0.01, calibration="exact", model="nrms")
+    assert method.guarantee(method.start(method.setup(task, 7))).epsilon <= node.most_epsilon
+    with pytest.raises(DiscreetError, match="guarantees nothing"):
+        open_job(node, Description.of(method, task, 7).to_bytes())
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_parameters_that_make_updates_overflow_tell_nothing(task, node, tmp_path, steps):
+    method = DPFedAvg(rounds=3, local_steps=steps)
+    setup = method.setup(task, 7, chance=SecretChance(tmp_path / "book", "all"))
+    huge = {name: torch.full_like(value, 3e38) for name, value in method.start(setup).items()}
+    computed = np.concatenate(list(method._computed(setup, huge, 1, np.arange(len(setup.clients)))))
+    assert not np.isfinite(computed).all()
+    updates = np.concatenate(list(method.updates(setup, huge, 1, np.arange(len(setup.clients)))))
+    fine = np.isfinite(computed).all(axis=1)
+    assert np.array_equal(updates[fine], computed[fine])
+    assert not updates[~fine].any()
+    contribute = open_job(node, Description.of(method, task, 7).to_bytes())
+    given = contribute(Assignment(write_task(huge, 1), parties=4, quorum=3))
+    assert given.shape == (method.length(huge),)
+
+
+def test_a_node_never_centres_on_what_its_own_readers_were_shown(task, node):
+    for model in ("bilinear", "plm_nr"):
+        told = Description.of(DPFedAvg(model=model, epsilon=math.inf), task, 7)
+        for centre in (np.zeros(0, np.float32), told.centre[:1], told.centre[:-1]):
+            with pytest.raises(DiscreetError, match="the server has title vectors from"):
+                dataclasses.replace(told, centre=centre).task(task.data)
+
+
+def test_the_server_names_no_file_of_a_node(task, world):
+    told = dataclasses.replace(Description.of(DPFedAvg(), task, 7), text=str(world / "news.tsv"))
+    try:
+        assert told.task(task.data).text == "auto"
+    except DiscreetError as refused:
+        assert str(world) not in str(refused)
+
+
+def test_titles_that_are_weighted_by_histories_leave_no_guarantee():
+    assert DPFedAvg(model="plm_nr").guarantee({}).epsilon == math.inf
+    assert DPFedAvg(model="nrms").guarantee({}).epsilon <= 3.0
+
+
+def test_rounds_are_not_added_to_a_training_that_has_begun(task, tmp_path):
+    """The noise of each round was made for as many as were promised."""
+    checkpoint = tmp_path / "checkpoint"
+    DPFedAvg(rounds=2, fraction=0.5).train(task, 1, checkpoint)
+    with pytest.raises(DiscreetError, match="another training \\(rounds differ\\)"):
+        DPFedAvg(rounds=4, fraction=0.5).train(task, 1, checkpoint)
+
+
+def test_nobody_joins_again_when_the_book_is_lost(task, node):
+    method = DPFedAvg(rounds=3)
+    description = Description.of(method, task, 7).to_bytes()
+    contribution(open_job(node, description), method, task)
+    shutil.rmtree(node.folder / "participations")
+    with pytest.raises(DiscreetError, match="book of who has joined is lost"):
+        contribution(open_job(node, description), method, task, 2)
+
+
+def test_what_is_refused_is_not_charged(task, node):
+    method = DPFedAvg(rounds=3)
+    contribute = open_job(node, Description.of(method, task, 7).to_bytes())
+    with pytest.raises(DiscreetError, match="round 9"):
+        contribution(contribute, method, task, 9)
+    assert not (node.folder / "spent").exists()
