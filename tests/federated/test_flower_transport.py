@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
 
 import pytest
@@ -175,3 +177,9 @@ def test_only_programs_of_discreet_are_run(name: str) -> None:
 
 def test_a_program_is_found_by_its_name() -> None:
     assert load_program("discreet.federated.flower.trial:knock").__name__ == "knock"
+
+
+def test_the_relay_starts_without_the_heavy_libraries() -> None:
+    code = "import sys, discreet.federated.flower.app; print({'torch', 'numba', 'scipy', 'ray'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
