@@ -21,6 +21,9 @@ from discreet.progress import notice
 PATIENCE = 120.0
 """Seconds that nodes have for each step of a round, unless told otherwise."""
 
+OPENING = 900.0
+"""Seconds that they have to open the job: to read their data, and all titles through a language model."""
+
 _LOST_IN_A_ROW = 3
 
 
@@ -40,7 +43,7 @@ class AcrossNodes:
     def round(self, method: FederatedMethod, task: Task, setup: Setup) -> Round:
         """Ask the nodes for their contributions, and make the step of their sum."""
         job = Description.of(method, task, setup.seed).to_bytes()
-        sums = SecureSums(self.nodes, self.roster, job, patience=self.patience, attempts=1)
+        sums = SecureSums(self.nodes, self.roster, job, patience=self.patience, opening=OPENING, attempts=1)
         lost = 0
 
         def work(parameters: Parameters, number: int) -> RoundResult:

@@ -34,11 +34,14 @@ class Job:
 class Attempt:
     """A round from its terms to its sum."""
 
-    def __init__(self, terms: Terms, job: Job, nodes: Nodes, patience: float, troubles: Troubles) -> None:
+    def __init__(
+        self, terms: Terms, job: Job, nodes: Nodes, patience: float, opening: float, troubles: Troubles
+    ) -> None:
         self._terms = terms
         self._job = job
         self._nodes = nodes
         self._patience = patience
+        self._opening = max(patience, opening)
         self._troubles = troubles
         self._server = Server(terms)
 
@@ -58,12 +61,18 @@ class Attempt:
         return server.total()
 
     def _begin(self) -> list[int]:
-        """Step 0. A node that has been started anew no longer knows the job, and is told it again."""
+        """Step 0. A node that has been started anew no longer knows the job, and is told it again.
+
+        A node that has to open the job, reading all of its data, has more time for this step.
+        """
         invited = list(self._terms.roster)
-        answers = self._ask(Step.ADVERTISE, {n: self._invitation(n not in self._job.known_to) for n in invited})
+        new = set(invited) - self._job.known_to
+        patience = self._opening if new else self._patience
+        answers = self._ask(Step.ADVERTISE, {n: self._invitation(n in new) for n in invited}, patience)
         forgetful = [node for node, answer in answers.items() if isinstance(answer, Unknown)]
         if forgetful:
-            answers |= self._ask(Step.ADVERTISE, dict.fromkeys(forgetful, self._invitation(tell=True)))
+            told = dict.fromkeys(forgetful, self._invitation(tell=True))
+            answers |= self._ask(Step.ADVERTISE, told, self._opening)
         here = self._receive(Step.ADVERTISE, answers)
         self._job.known_to.update(here)
         return here
@@ -87,11 +96,11 @@ class Attempt:
             node: Proceed(context=self._terms.digest, step=step, message=message.to_bytes(), task=task).to_bytes()
             for node, message in messages.items()
         }
-        return self._receive(step, self._ask(step, requests))
+        return self._receive(step, self._ask(step, requests, self._patience))
 
-    def _ask(self, step: Step, requests: Mapping[int, bytes]) -> dict[int, Done | Refusal | Unknown]:
+    def _ask(self, step: Step, requests: Mapping[int, bytes], patience: float) -> dict[int, Done | Refusal | Unknown]:
         """The answers that have come, are answers, and belong to this round."""
-        came = self._nodes.ask(requests, self._patience)
+        came = self._nodes.ask(requests, patience)
         answers = {}
         for node in requests:
             if node not in came:

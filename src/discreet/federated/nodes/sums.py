@@ -40,6 +40,7 @@ class SecureSums:
         job: bytes,
         *,
         patience: float,
+        opening: float = 0.0,
         bits: int = 64,
         everybody: bool = False,
         attempts: int = ATTEMPTS,
@@ -51,6 +52,7 @@ class SecureSums:
             roster: the nodes' public keys, the same as the nodes have.
             job: the job's description, which each node opens once.
             patience: how many seconds nodes have for each step, and to come back when too few are there.
+            opening: how many they have, if that is more, for the first step, in which they open the job.
             bits: sums are mod 2^bits; hosts accept 64 only.
             everybody: whether only a sum of all nodes in the roster will do; one that leaves is then waited for.
             attempts: how often a sum is begun. Each may have every node contribute anew, so where a contribution costs
@@ -62,6 +64,7 @@ class SecureSums:
         self._roster = dict(roster)
         self._job = Job(job)
         self._patience = patience
+        self._opening = opening
         self._bits = bits
         self._everybody = everybody
         self._fewest = len(roster) if everybody else FEWEST
@@ -81,7 +84,8 @@ class SecureSums:
             if len(invited) < self._fewest:
                 break
             troubles.new_round(invited)
-            attempt = Attempt(self._terms(invited, length), self._job, self._nodes, self._patience, troubles)
+            terms = self._terms(invited, length)
+            attempt = Attempt(terms, self._job, self._nodes, self._patience, self._opening, troubles)
             try:
                 total = attempt.run(task)
             except Refused as refusal:
