@@ -13,7 +13,7 @@ from discreet.errors import DiscreetError
 
 
 @contextmanager
-def replacing_file(path: Path) -> Iterator[Path]:
+def replacing_file(path: Path, mode: int = 0o644) -> Iterator[Path]:
     """Yield a temporary path beside `path`; move it into place when the block ends well, remove it otherwise."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -21,10 +21,30 @@ def replacing_file(path: Path) -> Iterator[Path]:
     draft = Path(name)
     try:
         yield draft
-        draft.chmod(0o644)
+        draft.chmod(mode)
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def lasting_file(path: Path) -> Iterator[Path]:
+    """As `replacing_file`, for what must not be forgotten: it is on the disk when the block has ended.
+
+    Only its owner can read it.
+    """
+    with replacing_file(path, 0o600) as draft:
+        yield draft
+        _flush(draft)
+    _flush(path.parent)
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 @contextmanager

@@ -61,7 +61,7 @@ def test_the_book_outlives_a_restart_and_ends_with_the_rounds(tmp_path):
 def test_another_book_or_a_broken_one_lets_nobody_join(tmp_path):
     book, attendance = tmp_path / "book", Attendance(1.0, 5, 9)
     SecretChance(book, "a").joining(READERS[:9], 1, attendance)
-    for audience, readers in (("b", READERS[:9]), ("a", READERS[:8])):
+    for audience, readers in (("b", READERS[:9]), ("a", READERS[:8]), ("a", READERS[1:10])):
         with pytest.raises(InputError, match="other readers"):
             SecretChance(book, audience).joining(readers, 2, attendance)
     book.write_bytes(b"not a book")

@@ -134,7 +134,7 @@ def test_everybody_or_nobody():
     total = sums_over(wire, everybody=True).sum(b"", LENGTH)
     assert total.nodes == (1, 2, 3, 4)
     assert total.values.tolist() == sum_of(total.nodes)
-    assert {(one.parties, one.quorum) for _, one in town.contributed} == {(4, 4)}
+    assert {(one.invited, one.quorum, one.known) for _, one in town.contributed} == {((1, 2, 3, 4), 4, 4)}
     wire.away = {3}
     with pytest.raises(DiscreetError, match="in order: nodes 1, 2, 4; not to be reached: node 3"):
         sums_over(wire, everybody=True).sum(b"", LENGTH)

@@ -15,7 +15,9 @@ def test_jobs_add_up_and_each_is_charged_once(tmp_path):
     Spending(tmp_path / "spent", 5.0).charge("b", 2.0, 1e-6)
     with pytest.raises(DiscreetError, match=r"ε = 0.5 after 5 for other jobs is more than the ε = 5"):
         spending.charge("c", 0.5, 1e-6)
-    assert sorted(path.name for path in (tmp_path / "spent").iterdir()) == ["a.json", "b.json"]
+    files = sorted((tmp_path / "spent").iterdir())
+    assert [path.name for path in files] == ["a.json", "b.json"]
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
 
 
 def test_what_guarantees_nothing_needs_a_node_that_allows_it(tmp_path):

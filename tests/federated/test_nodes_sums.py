@@ -52,7 +52,8 @@ def test_a_job_is_opened_once_and_every_sum_has_its_own_task():
 def test_nodes_are_told_how_many_will_be_in_the_sum_at_least(count):
     town = Town(count)
     sums_over(Wire(town)).sum(b"", LENGTH)
-    assert {(one.parties, one.quorum) for _, one in town.contributed} == {(count, Plan.default(count).quorum)}
+    told = {(one.invited, one.quorum, one.known) for _, one in town.contributed}
+    assert told == {(tuple(range(1, count + 1)), Plan.default(count).quorum, count)}
 
 
 @pytest.mark.parametrize("step", STEPS)

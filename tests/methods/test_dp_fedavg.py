@@ -53,7 +53,7 @@ def test_parties_add_just_the_noise_that_is_promised(task):
     setup = method.setup(task, 1)
     parameters = method.start(setup)
     silent = dataclasses.replace(method, epsilon=math.inf)
-    for parties, parts in ((Parties(4, 3), 3), (Parties(40, 27), 27 - 4)):
+    for parties, parts in ((Parties(4, 3), 3 - 1), (Parties(40, 27), 27 - 4), (Parties(40, 27, 100), 27 - 10)):
         noise = method.contribution(setup, parameters, 1, parties) - silent.contribution(setup, parameters, 1, parties)
         expected = method.multiplier * UNIT / math.sqrt(parts)
         assert noise[:-1].std() == pytest.approx(expected, rel=0.03)

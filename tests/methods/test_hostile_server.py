@@ -15,7 +15,7 @@ from discreet.federated.chance import SecretChance
 from discreet.federated.flower.configuration import NodeSettings
 from discreet.federated.nodes import Assignment
 from discreet.methods.base import Task
-from discreet.methods.dp_fedavg import DPFedAvg
+from discreet.methods.dp_fedavg import UNIT, DPFedAvg
 from discreet.methods.dp_fedrec import DPFedRec
 from discreet.methods.node_job import Description, open_job, write_task
 
@@ -39,7 +39,7 @@ def node(world, tmp_path):
 
 def contribution(contribute, method, task, number=1):
     start = method.start(method.setup(task, 7))
-    return contribute(Assignment(write_task(start, number), parties=4, quorum=3))
+    return contribute(Assignment(write_task(start, number), invited=(1, 2, 3, 4), quorum=3, known=4))
 
 
 def test_noise_from_a_seed_that_the_server_knows_is_no_noise(task, node):
@@ -61,7 +61,7 @@ def test_parameters_that_make_updates_overflow_tell_nothing(task, node, tmp_path
     assert np.array_equal(updates[fine], computed[fine])
     assert not updates[~fine].any()
     contribute = open_job(node, Description.of(method, task, 7).to_bytes())
-    given = contribute(Assignment(write_task(huge, 1), parties=4, quorum=3))
+    given = contribute(Assignment(write_task(huge, 1), invited=(1, 2, 3, 4), quorum=3, known=4))
     assert given.shape == (method.length(huge),)
 
 
@@ -73,12 +73,13 @@ def test_a_node_never_centres_on_what_its_own_readers_were_shown(task, node):
                 dataclasses.replace(told, centre=centre).task(task.data)
 
 
-def test_the_server_names_no_file_of_a_node(task, world):
+def test_the_server_names_no_file_of_a_node(task, world, monkeypatch):
+    asked = []
+    monkeypatch.setattr("discreet.methods.base.encode_texts", lambda texts, source: asked.append(source))
     told = dataclasses.replace(Description.of(DPFedAvg(), task, 7), text=str(world / "news.tsv"))
-    try:
-        assert told.task(task.data).text == "auto"
-    except DiscreetError as refused:
-        assert str(world) not in str(refused)
+    with pytest.raises(AttributeError):
+        told.task(task.data)
+    assert asked == ["auto"]
 
 
 def test_titles_that_are_weighted_by_histories_leave_no_guarantee():
@@ -109,3 +110,14 @@ def test_what_is_refused_is_not_charged(task, node):
     with pytest.raises(DiscreetError, match="round 9"):
         contribution(contribute, method, task, 9)
     assert not (node.folder / "spent").exists()
+
+
+def test_a_server_that_invites_few_brings_all_who_collude_with_it(task, node):
+    """Of 30 nodes 3 may collude. Where 2 or 3 are invited, all others may be those; where 5 are, one is not."""
+    method = DPFedAvg(rounds=3)
+    contribute = open_job(node, Description.of(method, task, 7).to_bytes())
+    assignment = Assignment(write_task(method.start(method.setup(task, 7)), 1), (1, 2, 3), quorum=3, known=30)
+    with pytest.raises(DiscreetError, match="at most 2 may collude, not 3"):
+        contribute(assignment)
+    given = contribute(dataclasses.replace(assignment, invited=(1, 2, 3, 4, 5), quorum=4))
+    assert given[:-1].std() > 0.9 * method.multiplier * UNIT

@@ -7,7 +7,6 @@ often, which is on disk before anything leaves.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -20,7 +19,7 @@ from safetensors.numpy import save_file
 
 from discreet.errors import DiscreetError, InputError
 from discreet.federated.draws import purpose_key, uniforms
-from discreet.files import replacing_file
+from discreet.files import lasting_file
 from discreet.privacy.noise import Noise, SecureNoise, SimulatedNoise
 
 Positions = NDArray[np.int64]
@@ -75,7 +74,8 @@ class SimulatedChance:
 class SecretChance:
     """Coins and noise from the operating system's randomness, and a book of participations on disk.
 
-    `audience` says whose book it is (a digest of the readers' names): a book of others is refused.
+    `audience` says whose book it is (a digest of all readers' names), and the book, who of them can join: that of
+    others is refused, since they may have joined more often than it says.
     """
 
     book: Path
@@ -87,43 +87,33 @@ class SecretChance:
         Raises:
             DiscreetError: as many contributions were made as there are rounds; no reader joins another.
         """
-        made, joined = self._read(len(readers))
+        made, joined = self._read(readers)
         if made >= attendance.rounds:
             raise DiscreetError(f"all {attendance.rounds} contributions to this training have been made")
         heads = SecureNoise().coins(Fraction(attendance.rate), len(readers))
         chosen = heads & (joined < attendance.most)
-        self._write(made + 1, joined + chosen)
+        self._write(made + 1, readers, joined + chosen)
         return np.flatnonzero(chosen)
 
     def noise(self, number: int) -> Noise:
         """Noise that nobody can repeat."""
         return SecureNoise()
 
-    def _read(self, readers: int) -> tuple[int, NDArray[np.int64]]:
+    def _read(self, readers: NDArray[np.int32]) -> tuple[int, NDArray[np.int64]]:
         """How many contributions were made, and how often each reader has joined."""
         if not self.book.exists():
-            return 0, np.zeros(readers, np.int64)
+            return 0, np.zeros(len(readers), np.int64)
         try:
             with safe_open(self.book, framework="numpy") as file:
-                about, joined = file.metadata(), file.get_tensor("joined")
+                about, known, joined = file.metadata(), file.get_tensor("reader"), file.get_tensor("joined")
             audience, made = about["audience"], int(about["contributions"])
         except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
             raise InputError(self.book, f"is no book of participations ({error}); nobody may join without it") from None
-        if audience != self.audience or joined.shape != (readers,):
+        if audience != self.audience or joined.shape != known.shape or not np.array_equal(known, readers):
             raise InputError(self.book, "is the book of other readers; a training ends with the readers it began with")
         return made, np.asarray(joined, np.int64)
 
-    def _write(self, made: int, joined: NDArray[np.int64]) -> None:
+    def _write(self, made: int, readers: NDArray[np.int32], joined: NDArray[np.int64]) -> None:
         about = {"audience": self.audience, "contributions": str(made)}
-        with replacing_file(self.book) as draft:
-            save_file({"joined": joined}, draft, metadata=about)
-            _flush(draft)
-        _flush(self.book.parent)
-
-
-def _flush(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        with lasting_file(self.book) as draft:
+            save_file({"reader": np.ascontiguousarray(readers), "joined": joined}, draft, metadata=about)

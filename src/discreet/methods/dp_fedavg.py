@@ -22,7 +22,7 @@ from discreet.federated.lattice import Integers, flat_rows, unflat
 from discreet.federated.objective import Parameters
 from discreet.federated.optimisers import Momentum, Optimiser
 from discreet.federated.rounds import RoundResult
-from discreet.federated.secure_sum.plan import COLLUDING, DROPPING
+from discreet.federated.secure_sum.plan import DROPPING
 from discreet.federated.simulator import client_differences, client_gradients
 from discreet.methods.base import State, Task
 from discreet.methods.federated import FederatedMethod, Parties
@@ -62,9 +62,10 @@ class DPFedAvg(FederatedMethod):
     `participations` times, which her device counts. The noise is for a server that sees who takes part, or for one that
     does not (`participation` hidden: it must then not be told, and only the coins make it cheaper).
 
-    What a party adds is enough even if a fifth of the parties drop out and a tenth tell the server their noise. The
-    parties are the readers in a simulation, and the nodes where nodes host readers: then a reader is protected from the
-    server and from the other nodes, not from the node that has her history.
+    What a party adds is enough even if as many drop out as the secure sum allows, and a tenth of all parties tell the
+    server their noise: one at least, for every party knows its own. The parties are the readers in a simulation, and
+    the nodes where nodes host readers: then a reader is protected from the server and from the other nodes, not from
+    the node that has her history.
 
     The theorem is that of `privacy.participation`, on the lattice of `privacy.distributed_gaussian`: unit a user,
     neighbours with and without (zeroed) updates of one user, L2 sensitivity C. How many readers there are is public.
@@ -199,7 +200,7 @@ class DPFedAvg(FederatedMethod):
             contributions=MOST_READERS,
             parties=parties.invited,
             quorum=parties.quorum,
-            colluders=int(COLLUDING * parties.invited),
+            colluders=parties.colluders,
         )
         price = chosen.price(self.rounds)
         if chosen.unit != UNIT or price.ratio > _PRICE.ratio or price.distance > _PRICE.distance:

@@ -1,8 +1,9 @@
 """Audit of a round of DP-FedAvg, registered when this module is imported.
 
-Three of four nodes are in the sum; the worst client is at one of them or not. Its update is far longer than the clip,
-and the adversary knows it, and all others' updates, and looks at the mean that the server makes its step of. All of it
-is the training's own code but the computing of updates: the coin, the clip, the lattice, the nodes' noise, the mean.
+Three of four nodes are in the sum, and one of them tells the server what it gave, so that it can be taken off: what is
+left is the sum of two. The worst client is at one of these or not. Its update is far longer than the clip, and the
+adversary knows it, and all others' updates, and looks at the mean that the server makes its step of. All of it is the
+training's own code but the computing of updates: the coin, the clip, the lattice, the nodes' noise, the mean.
 
 What runs the audit is imported when it runs, so that listing audits does not wait for PyTorch.
 """
@@ -40,7 +41,7 @@ class ServerView:
         rounds: How many rounds all readers join; the audit looks at one of them.
         user: Whether the worst client is among the readers of the first node.
         dimension: How many parameters the model has.
-        quorum: How many nodes the noise is counted for; 3 of 4 nodes are there.
+        quorum: How many nodes are taken to be in the sum; 3 of 4 are, of which one tells.
     """
 
     epsilon: float
@@ -56,7 +57,7 @@ class ServerView:
         from discreet.methods.dp_fedavg import DPFedAvg
         from discreet.methods.federated import Parties
 
-        rows = np.random.default_rng(0).normal(size=(3, _READERS, self.dimension)) * 10
+        rows = np.random.default_rng(0).normal(size=(2, _READERS, self.dimension)) * 10
         target = rows[0, 0] / np.linalg.norm(rows[0, 0])
 
         class GivenUpdates(DPFedAvg):
@@ -66,7 +67,7 @@ class ServerView:
         method = GivenUpdates(epsilon=self.epsilon, delta=_DELTA, rounds=self.rounds)
         parameters = {"all": torch.zeros(self.dimension, dtype=torch.float64)}
         chance = _AllJoin()
-        everybody = [_Node(node, np.arange(_READERS), chance) for node in range(3)]
+        everybody = [_Node(node, np.arange(_READERS), chance) for node in range(2)]
         known = self._known(rows, method.clip)
         present: list[Any] = [_Node(0, np.arange(0 if self.user else 1, _READERS), chance), *everybody[1:]]
         outputs = np.empty((runs, 1))
@@ -121,7 +122,7 @@ def worst_client_audit(epsilon: float, rounds: int, runs: int, quorum: int = 3) 
     """One round of a training, whose μ is 1/z; (ε, δ) of all rounds follow from z."""
     with_user, without = (ServerView(epsilon, rounds, user, quorum=quorum) for user in (True, False))
     examination = BlackBox(with_user, without, runs=runs, gaussian=True, scores=(Nearness(2, ([1.0], [0.0])),))
-    setting = f"worst client, one of {rounds} rounds, 3 of 4 nodes, ε={epsilon:g} δ={_DELTA:g}"
+    setting = f"worst client, one of {rounds} rounds, 3 of 4 nodes, one tells, ε={epsilon:g} δ={_DELTA:g}"
     return Audit("dp_fedavg", setting, Status.PROVED, 1 / multiplier_for(epsilon, _DELTA, rounds), examination)
 
 

@@ -21,6 +21,7 @@ from discreet.federated.objective import Parameters
 from discreet.federated.participation import choose_clients, round_size
 from discreet.federated.rounds import Round, RoundResult
 from discreet.federated.samples import Samples
+from discreet.federated.secure_sum.plan import COLLUDING
 from discreet.federated.simulator import SummedGradient, summed_gradient
 from discreet.methods.base import State, Task
 from discreet.methods.neural import NeuralMethod, Setup
@@ -29,10 +30,25 @@ from discreet.privacy.guarantee import Guarantee
 
 @dataclass(frozen=True)
 class Parties:
-    """Those who add up together: how many were invited, and the fewest whose parts make a sum that is opened."""
+    """Those who add up together.
+
+    Attributes:
+        invited: how many were asked.
+        quorum: the fewest whose parts make a sum that is opened.
+        known: how many there are, invited or not.
+    """
 
     invited: int
     quorum: int
+    known: int = 0
+
+    @property
+    def colluders(self) -> int:
+        """How many know the noise of their own part, and tell it: a tenth of all, invited or not.
+
+        One at least, for every party sees the model, and could look for the others' readers in it.
+        """
+        return max(1, int(COLLUDING * max(self.invited, self.known)))
 
 
 class Federation(Protocol):

@@ -205,7 +205,7 @@ class TrainingNode:
         parameters, number = read_task(assignment.task, self.start)
         if not 1 <= number <= self.method.rounds:
             raise DiscreetError(f"round {number} is not one of the {self.method.rounds} rounds of this training")
-        parties = Parties(assignment.parties, assignment.quorum)
+        parties = Parties(len(assignment.invited), assignment.quorum, assignment.known)
         return self.method.contribution(self.setup, parameters, number, parties)
 
 

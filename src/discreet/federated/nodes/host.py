@@ -15,7 +15,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InputError
 from discreet.federated.nodes.requests import (
     NO_CONTEXT,
     Begin,
@@ -175,8 +175,9 @@ class Host:
                 return now.client.unmask(Agreements.from_bytes(asked.message))
 
     def _contribution(self, now: _Round, task: bytes) -> NDArray[np.int64]:
-        plan = now.terms.plan
-        vector = np.asarray(now.contribute(Assignment(task, parties=plan.clients, quorum=plan.quorum)))
+        terms = now.terms
+        asked = Assignment(task, tuple(terms.roster), terms.plan.quorum, known=len(self._roster))
+        vector = np.asarray(now.contribute(asked))
         if vector.dtype != np.int64 or vector.shape != (now.terms.length,):
             raise NoContribution(
                 f"the round sums {now.terms.length} entries of int64, the node has {vector.shape} of {vector.dtype}"
@@ -187,9 +188,12 @@ class Host:
 def _own(error: Exception) -> NoContribution:
     """A refusal for the node's own reasons.
 
-    Those meant for people are passed on. Of any other exception the server learns the type only: the text might tell of
-    the data.
+    Those meant for people are passed on. Of what is wrong with one of its files the server learns nothing more, and of
+    any other exception the type only: the text might tell of the data.
     """
+    if isinstance(error, InputError):
+        _log.error("%s", error)
+        return NoContribution("the node cannot use one of its files; its own log says which")
     if isinstance(error, DiscreetError):
         return NoContribution(str(error))
     _log.error("a request could not be answered", exc_info=error)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.errors import DiscreetError, InputError
-from discreet.files import replacing_file
+from discreet.files import lasting_file
 
 MOST_DELTA = 1e-4
 """δ of all jobs together, where ε has a limit at all."""
@@ -40,12 +39,9 @@ class Spending:
             DiscreetError: it would cost more than the node allows. Nothing is entered then.
         """
         self.check(job, epsilon, delta)
-        with replacing_file(self._path(job)) as draft:
-            told = {"epsilon": "inf" if math.isinf(epsilon) else epsilon, "delta": delta}
-            with draft.open("w", encoding="utf-8") as file:
-                file.write(json.dumps(told) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
+        told = {"epsilon": "inf" if math.isinf(epsilon) else epsilon, "delta": delta}
+        with lasting_file(self._path(job)) as draft:
+            draft.write_text(json.dumps(told) + "\n", encoding="utf-8")
 
     def check(self, job: str, epsilon: float, delta: float) -> None:
         """Refuse what `charge` would refuse, and enter nothing: for a job that may never begin."""

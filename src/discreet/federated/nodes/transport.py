@@ -57,14 +57,17 @@ class Assignment:
 
     Attributes:
         task: what to compute, in the job's own words.
-        parties: how many nodes are invited.
+        invited: the numbers of the nodes that are asked to be in the sum, this one among them.
         quorum: how many of them will be in the sum at least. The secure sum gives nothing away with fewer, so a node
             may count on the noise of `quorum` − 1 others.
+        known: how many nodes are in this one's own roster. The server chose whom to invite, so all of those that
+            collude with it may be among the invited.
     """
 
     task: bytes
-    parties: int
+    invited: tuple[int, ...]
     quorum: int
+    known: int
 
 
 Contribute = Callable[[Assignment], NDArray[np.int64]]

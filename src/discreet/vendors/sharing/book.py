@@ -8,7 +8,6 @@ vectors have only this vendor's part of the noise, so the files are its owner's 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
+from safetensors.numpy import save_file
 
 from discreet.errors import InputError
+from discreet.files import lasting_file
 from discreet.vendors.sharing.contributions import Integers
 from discreet.vendors.sharing.job import ShareJob
 
@@ -60,26 +60,8 @@ class Book:
         tensors: dict[str, NDArray[Any]] = {f"task/{r}": np.frombuffer(g.task, np.uint8) for r, g in enumerate(given)}
         tensors |= {f"given/{r}": one.values for r, one in enumerate(given)}
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _write(self._path(job), save(tensors, {"book": json.dumps({"name": job.name, "rounds": len(given)})}))
+        with lasting_file(self._path(job)) as draft:
+            save_file(tensors, draft, {"book": json.dumps({"name": job.name, "rounds": len(given)})})
 
     def _path(self, job: ShareJob) -> Path:
         return self.folder / f"{job.digest}.safetensors"
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Replace the file, for the owner's eyes only, and return when the new one is on the disk."""
-    draft = path.with_name(f".{path.name}.new")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-    finally:
-        draft.unlink(missing_ok=True)

@@ -32,6 +32,7 @@ COUNT_WEIGHT = 0.6
 
 _ROOT_UNIT = 2**20
 _SLACK = 1 - 2.0**-40
+_SMALLEST_SQUARES = 2.0**-600
 _CENTRE_STRENGTH = 2.0
 _PROFILE_PRECISION = 20.0
 _LEVEL_PRECISION = 2.0
@@ -138,8 +139,9 @@ def star(ratings: Ratings) -> float:
 
 
 def _inverse(squares: NDArray[Any]) -> Floats:
-    """1/√squares, and 0 for those who have nothing to contribute."""
-    return np.asarray(np.where(squares > 0, 1 / np.sqrt(np.where(squares > 0, squares, 1.0)), 0.0))
+    """1/√squares, and 0 for those who have nothing to contribute, or so little that its squares lose their digits."""
+    enough = squares > _SMALLEST_SQUARES
+    return np.asarray(np.where(enough, 1 / np.sqrt(np.where(enough, squares, 1.0)), 0.0))
 
 
 def _cut(values: Floats, unit: int) -> Integers:

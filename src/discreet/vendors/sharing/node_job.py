@@ -76,10 +76,10 @@ class _Node:
     def contribute(self, assignment: Assignment) -> Integers:
         """The answer to a round: a new one, or the one that was given for it before."""
         vendors = len(self.job.nodes)
-        if not assignment.parties == assignment.quorum == vendors:
+        if assignment.invited != self.job.nodes or assignment.quorum != vendors:
             raise DiscreetError(
-                f"a sum of at least {assignment.quorum} of {assignment.parties} nodes has too little noise;"
-                f" all {vendors} vendors must be in it"
+                f"a sum of at least {assignment.quorum} of the nodes {assignment.invited} has too little noise;"
+                f" all {vendors} vendors must be in it, and nobody else"
             )
         task = Task.from_bytes(assignment.task, len(self.job.items))
         with self.lock:
