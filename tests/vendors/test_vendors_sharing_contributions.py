@@ -98,16 +98,18 @@ def test_pairs_are_the_products_of_residuals() -> None:
     assert upper[1] == pytest.approx(upper[2])
 
 
-@pytest.mark.parametrize("tiny", [2.7e-162, 1.55e-162, 1e-170, 1e-154, 1e-140])
-def test_public_values_whose_squares_lose_their_digits_do_not_lengthen_anybody(tiny: float) -> None:
-    """A server that means harm chooses them; a rating at the middle of the scale leaves nothing else."""
-    loadings = np.full((ITEMS, 3), tiny)
-    offset, popular = np.full(ITEMS, tiny), np.arange(ITEMS)
-    offset[0] *= 2
-    for table in (np.full((1, ITEMS), 3.0), np.array([[1.0, 5.0] * (ITEMS // 2)])):
-        for asked in (
-            Pairs(0.2, offset, popular),
-            Projections(0.4, Directions(offset, popular, loadings, np.ones(ITEMS))),
+def test_public_values_whose_squares_lose_their_digits_lengthen_nobody() -> None:
+    """A server that means harm could choose them so small that sums of squares come out too small."""
+    popular, first = np.arange(ITEMS), np.eye(ITEMS, 1)
+    middle, mixed = vendor(np.full((1, ITEMS), 3.0)), vendor(np.array([[1.0, 5.0] * (ITEMS // 2)]))
+    for tiny in np.geomspace(1e-164, 1e-156, 200):
+        offset = np.full(ITEMS, tiny)
+        leaning = Directions(offset, popular, np.ones((ITEMS, 3)), np.ones(ITEMS))
+        small = Directions(np.zeros(ITEMS), popular, first * np.full(3, tiny), np.ones(ITEMS))
+        for asked, ratings in (
+            (Pairs(0.2, offset, popular), middle),
+            (Projections(0.4, leaning), middle),
+            (Projections(0.4, small), mixed),
         ):
-            squared = sum(int(value) ** 2 for value in asked.contribution(vendor(table)))
+            squared = sum(int(value) ** 2 for value in asked.contribution(ratings))
             assert squared <= (UNIT**2 // 2 if isinstance(asked, Pairs) else UNIT**2)
