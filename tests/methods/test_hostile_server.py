@@ -14,6 +14,7 @@ from discreet.errors import DiscreetError
 from discreet.federated.chance import SecretChance
 from discreet.federated.flower.configuration import NodeSettings
 from discreet.federated.nodes import Assignment
+from discreet.methods.across import on_one_machine
 from discreet.methods.base import Task
 from discreet.methods.dp_fedavg import UNIT, DPFedAvg
 from discreet.methods.dp_fedrec import DPFedRec
@@ -121,3 +122,18 @@ def test_a_server_that_invites_few_brings_all_who_collude_with_it(task, node):
         contribute(assignment)
     given = contribute(dataclasses.replace(assignment, invited=(1, 2, 3, 4, 5), quorum=4))
     assert given[:-1].std() > 0.9 * method.multiplier * UNIT
+
+
+def test_a_node_with_simulated_noise_does_not_pass_for_one_with_secret_noise(task, node):
+    method, simulating = DPFedAvg(rounds=3), dataclasses.replace(node, noise="simulated", most_epsilon=math.inf)
+    with pytest.raises(DiscreetError, match="the server would take it for secret"):
+        open_job(simulating, Description.of(method, task, 7).to_bytes())
+    open_job(simulating, Description.of(method, task, 7, simulated=True).to_bytes())
+
+
+def test_a_simulation_is_not_gone_on_with_as_if_it_had_been_real(task, tmp_path):
+    checkpoint, method = tmp_path / "checkpoint", DPFedAvg(rounds=2, fraction=0.5)
+    method.train(task, 1, checkpoint)
+    real = dataclasses.replace(on_one_machine(task, 2), simulated=False)
+    with pytest.raises(DiscreetError, match="another training \\(noise differ\\)"):
+        method.train(task, 1, checkpoint, real)

@@ -153,7 +153,8 @@ class NeuralMethod(ABC):
 
         `simulated` says that whatever noise there is comes from the seed, so that it hides nothing from who knows it.
         """
-        file = CheckpointFile(checkpoint, self._identity(task, setup.seed)) if checkpoint else None
+        identity = self._identity(task, setup.seed) | ({} if simulated else {"noise": "secret"})
+        file = CheckpointFile(checkpoint, identity) if checkpoint else None
         steps = self.steps(len(setup.clients))
         on_device = replace(self, epsilon_serving=None).serving(setup.network.model.size, setup.seed)
         watch = Watch(task, setup, steps, on_device)

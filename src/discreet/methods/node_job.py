@@ -51,6 +51,7 @@ class Description:
         source: what that turned out to be at the server.
         centre: what title vectors are centred on.
         catalogue: a digest of all articles.
+        simulated: whether nodes may draw from the seed what should be secret, so that the run says so.
     """
 
     method: FederatedMethod
@@ -59,13 +60,14 @@ class Description:
     source: str
     centre: NDArray[np.float32]
     catalogue: str
+    simulated: bool = False
 
     @classmethod
-    def of(cls, method: FederatedMethod, task: Task, seed: int) -> Description:
+    def of(cls, method: FederatedMethod, task: Task, seed: int, *, simulated: bool = False) -> Description:
         """The job of training `method` on the articles of `task`."""
         titles = title_vectors(task, method.model)
         source, centre = (titles.vectors.source, titles.centre) if titles else ("", np.zeros(0, np.float32))
-        return cls(method, seed, task.text, source, centre, catalogue_digest(task.data.articles))
+        return cls(method, seed, task.text, source, centre, catalogue_digest(task.data.articles), simulated)
 
     def to_bytes(self) -> bytes:
         """One line of JSON."""
@@ -79,6 +81,7 @@ class Description:
             "source": self.source,
             "centre": self.centre.tolist(),
             "catalogue": self.catalogue,
+            "simulated": self.simulated,
         }
         return json.dumps(about, sort_keys=True).encode() + b"\n"
 
@@ -91,7 +94,8 @@ class Description:
                 raise DiscreetError(f"a training of format {about['format']}; this node knows format {FORMAT}")
             method = method_from_plain(str(about["method"]), about["settings"])
             centre = np.array(about["centre"], np.float32)
-            described = cls(method, int(about["seed"]), about["text"], about["source"], centre, about["catalogue"])  # type: ignore[arg-type]
+            told = (about["text"], about["source"], centre, about["catalogue"], bool(about["simulated"]))
+            described = cls(method, int(about["seed"]), *told)  # type: ignore[arg-type]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DiscreetError(f"the description of the training cannot be read ({error})") from error
         if not isinstance(method, FederatedMethod):
@@ -168,6 +172,8 @@ def open_job(node: NodeTerms, description: bytes) -> Contribute:
     spending = Spending(node.folder / "spent", node.most_epsilon)
     cost = opened.cost()
     spending.check(job, *cost)
+    if chance is None and opened.method.secret_noise and not described.simulated:
+        raise DiscreetError("this node's noise is simulated, and the server would take it for secret")
 
     def contribute(assignment: Assignment) -> Integers:
         spending.check(job, *cost)

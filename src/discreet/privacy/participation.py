@@ -10,10 +10,12 @@ before; what happens in rounds without the user is the same for both neighbours.
 multiplier z/√K (Dong, Roth, Su 2022), and its ε is the analytic Gaussian's. That a user takes part is not hidden.
 
 **Hidden.** An adversary that does not see it finds no more than R Poisson-sampled Gaussians of rate q, cap or no cap.
-Proof. Fix the earlier outputs o. Given them, the user is in some private state h (coins, how often it took part) with a
-probability that depends on o. The round's output, with the user, is the mixture over h of
+Proof. The coins of the others are the same for both neighbours, so fix them (every hockey-stick divergence is jointly
+convex): their sum s is then a function of the earlier outputs o. Fix these too. Given them, the user is in some private
+state h (coins, how often it took part) with a probability that depends on o. The round's output, with the user, is the
+mixture over h of
 A_h = (1 − q_h)·N(s, σ²) + q_h·N(s + v_h, σ²), where q_h = q until K is reached and 0 afterwards, since the coin is
-fresh; and without, it is B = N(s, σ²). Every hockey-stick divergence is jointly convex, so those of (mixture, B) and
+fresh; and without, it is B = N(s, σ²). Again by joint convexity, the hockey-stick divergences of (mixture, B) and
 (B, mixture) are at most the largest of (A_h, B) and (B, A_h). These are at most those for q_h = q, since a mixture with
 B brings A_h nearer to B; and at most those for a shift of exactly Δ in one dimension, since a shift by less comes from
 it by scaling and adding independent noise. So for every o the pair P = (1 − q)·N(0, z²) + q·N(1, z²), Q = N(0, z²)
