@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from discreet.errors import DiscreetError, InputError
-from discreet.federated.chance import Attendance, SecretChance, SimulatedChance
+from discreet.errors import InputError
+from discreet.federated.chance import Attendance, PastRound, SecretChance, SimulatedChance
 from discreet.privacy.noise import SecureNoise
 
 READERS = np.arange(4000, dtype=np.int32)
@@ -51,9 +51,12 @@ def test_simulated_chance_depends_on_reader_and_node_alone():
 
 def test_the_book_outlives_a_restart_and_ends_with_the_rounds(tmp_path):
     book, attendance = tmp_path / "books" / "one", Attendance(rate=1.0, most=5, rounds=3)
-    for _ in range(3):
-        assert len(SecretChance(book, "a").joining(READERS[:9], 1, attendance)) == 9
-    with pytest.raises(DiscreetError, match="all 3 contributions"):
+    for number in (1, 3):
+        assert len(SecretChance(book, "a").joining(READERS[:9], number, attendance)) == 9
+        for past in range(1, number + 1):
+            with pytest.raises(PastRound, match=f"round {past} is over"):
+                SecretChance(book, "a").joining(READERS[:9], past, attendance)
+    with pytest.raises(ValueError, match="no round 4"):
         SecretChance(book, "a").joining(READERS[:9], 4, attendance)
     assert isinstance(SecretChance(book, "a").noise(1), SecureNoise)
 

@@ -11,9 +11,11 @@ from rounds_by_hand import assert_learnt, by_hand
 from discreet.data.open import open_news
 from discreet.data.synthetic import news_world, write_mind
 from discreet.errors import DiscreetError
+from discreet.federated.chance import PastRound
 from discreet.federated.flower.configuration import NodeSettings
-from discreet.federated.nodes import Assignment, LocalNodes
+from discreet.federated.nodes import Assignment, Host, LocalNodes
 from discreet.federated.optimisers import FedAdam
+from discreet.federated.secure_sum import Identity
 from discreet.methods.across import AcrossNodes, hosts_in_process, on_one_machine
 from discreet.methods.base import Task
 from discreet.methods.dp_fedavg import DPFedAvg
@@ -206,12 +208,44 @@ def test_a_node_refuses_what_its_readers_are_not_to_pay(task, world, tmp_path):
 def test_secret_noise_is_fresh_and_ends_with_the_rounds(task, world, tmp_path):
     method = METHODS[3]
     contribute = open_job(node(world, tmp_path), Description.of(method, task, 7).to_bytes())
-    first, second, third = (ask_round(contribute, method, task, 1) for _ in range(3))
+    first, second, third = (ask_round(contribute, method, task, number) for number in (1, 2, 3))
     assert (first[:-1] != second[:-1]).mean() > 0.99
     assert first[-1] == second[-1] == third[-1] == len(method.setup(task, 7, Part(2, 2, 4)).clients)
     contribute = open_job(node(world, tmp_path), Description.of(method, task, 7).to_bytes())
-    with pytest.raises(DiscreetError, match="all 3 contributions"):
-        ask_round(contribute, method, task, 1)
+    for past in (1, 2, 3):
+        with pytest.raises(PastRound):
+            ask_round(contribute, method, task, past)
+    with pytest.raises(DiscreetError, match="round 4 is not one of the 3 rounds"):
+        ask_round(contribute, method, task, 4)
+
+
+def test_a_server_killed_in_a_round_loses_it_and_goes_on_with_secret_noise(task, world, tmp_path):
+    method, checkpoint = DPFedAvg(rounds=3), tmp_path / "training"
+    identities = {number: Identity.generate(number) for number in (1, 2, 3)}
+    roster = {number: identity.public for number, identity in identities.items()}
+
+    def host(number):
+        settings = node(world, tmp_path / f"node-{number}", number=number, part=f"{number}/3")
+        return Host(identities[number], roster, lambda description: open_job(settings, description)).answer
+
+    class KilledError(Exception):
+        pass
+
+    class Kills(LocalNodes):
+        count = 0
+
+        def ask(self, requests, patience):
+            object.__setattr__(self, "count", self.count + 1)
+            if self.count > 8:
+                raise KilledError
+            return super().ask(requests, patience)
+
+    hosts = {number: host(number) for number in roster}
+    with pytest.raises(KilledError):  # after all nodes have contributed to the second round
+        method.train(task, 5, checkpoint, AcrossNodes(Kills(hosts), roster, 0.2))
+    state = method.train(task, 5, checkpoint, AcrossNodes(LocalNodes(hosts), roster, 0.2))
+    assert [np.flatnonzero(row).tolist() for row in state["nodes"]] == [[1, 2, 3], [], [1, 2, 3]]
+    assert "simulated" not in state
 
 
 def test_a_node_with_other_articles_or_vectors_refuses(task, world, tmp_path):

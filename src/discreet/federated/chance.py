@@ -17,12 +17,17 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from discreet.errors import DiscreetError, InputError
+from discreet.errors import InputError
 from discreet.federated.draws import purpose_key, uniforms
+from discreet.federated.secure_sum.refusals import Refused
 from discreet.files import lasting_file
 from discreet.privacy.noise import Noise, SecureNoise, SimulatedNoise
 
 Positions = NDArray[np.int64]
+
+
+class PastRound(Refused):
+    """A round that cannot be joined any more."""
 
 
 @dataclass(frozen=True)
@@ -84,15 +89,20 @@ class SecretChance:
     def joining(self, readers: NDArray[np.int32], number: int, attendance: Attendance) -> Positions:
         """Secret coins. Whoever joins is in the book, on disk, before this returns.
 
+        Each round is joined once, and none before the last one, so that there are never more than there should be. A
+        server that was stopped in the middle of a round asks again; to it the round is lost, and the next one follows.
+
         Raises:
-            DiscreetError: as many contributions were made as there are rounds; no reader joins another.
+            PastRound: the node has contributed to this round, or to a later one.
         """
-        made, joined = self._read(readers)
-        if made >= attendance.rounds:
-            raise DiscreetError(f"all {attendance.rounds} contributions to this training have been made")
+        last, joined = self._read(readers)
+        if number <= last:
+            raise PastRound(f"this node has contributed to round {last} before, so round {number} is over")
+        if number > attendance.rounds:
+            raise ValueError(f"there are {attendance.rounds} rounds, and no round {number}")
         heads = SecureNoise().coins(Fraction(attendance.rate), len(readers))
         chosen = heads & (joined < attendance.most)
-        self._write(made + 1, readers, joined + chosen)
+        self._write(number, readers, joined + chosen)
         return np.flatnonzero(chosen)
 
     def noise(self, number: int) -> Noise:
@@ -100,20 +110,20 @@ class SecretChance:
         return SecureNoise()
 
     def _read(self, readers: NDArray[np.int32]) -> tuple[int, NDArray[np.int64]]:
-        """How many contributions were made, and how often each reader has joined."""
+        """The last round that was contributed to, and how often each reader has joined."""
         if not self.book.exists():
             return 0, np.zeros(len(readers), np.int64)
         try:
             with safe_open(self.book, framework="numpy") as file:
                 about, known, joined = file.metadata(), file.get_tensor("reader"), file.get_tensor("joined")
-            audience, made = about["audience"], int(about["contributions"])
+            audience, last = about["audience"], int(about["round"])
         except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
             raise InputError(self.book, f"is no book of participations ({error}); nobody may join without it") from None
         if audience != self.audience or joined.shape != known.shape or not np.array_equal(known, readers):
             raise InputError(self.book, "is the book of other readers; a training ends with the readers it began with")
-        return made, np.asarray(joined, np.int64)
+        return last, np.asarray(joined, np.int64)
 
-    def _write(self, made: int, readers: NDArray[np.int32], joined: NDArray[np.int64]) -> None:
-        about = {"audience": self.audience, "contributions": str(made)}
+    def _write(self, number: int, readers: NDArray[np.int32], joined: NDArray[np.int64]) -> None:
+        about = {"audience": self.audience, "round": str(number)}
         with lasting_file(self.book) as draft:
             save_file({"reader": np.ascontiguousarray(readers), "joined": joined}, draft, metadata=about)
