@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import pytest
 import torch
+from rounds_by_hand import described
 
 from discreet.data.open import open_news
 from discreet.data.synthetic import news_world, write_mind
@@ -18,7 +19,7 @@ from discreet.methods.across import on_one_machine
 from discreet.methods.base import Task
 from discreet.methods.dp_fedavg import UNIT, DPFedAvg
 from discreet.methods.dp_fedrec import DPFedRec
-from discreet.methods.node_job import Description, open_job, write_task
+from discreet.methods.node_job import open_job, write_task
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +48,7 @@ def test_noise_from_a_seed_that_the_server_knows_is_no_noise(task, node):
     method = DPFedRec(rounds=1, epsilon=0.01, calibration="exact", model="nrms")
     assert method.guarantee(method.start(method.setup(task, 7))).epsilon <= node.most_epsilon
     with pytest.raises(DiscreetError, match="guarantees nothing"):
-        open_job(node, Description.of(method, task, 7).to_bytes())
+        open_job(node, described(method, task, 7).to_bytes())
 
 
 @pytest.mark.parametrize("steps", [1, 2])
@@ -61,14 +62,14 @@ def test_parameters_that_make_updates_overflow_tell_nothing(task, node, tmp_path
     fine = np.isfinite(computed).all(axis=1)
     assert np.array_equal(updates[fine], computed[fine])
     assert not updates[~fine].any()
-    contribute = open_job(node, Description.of(method, task, 7).to_bytes())
+    contribute = open_job(node, described(method, task, 7).to_bytes())
     given = contribute(Assignment(write_task(huge, 1), invited=(1, 2, 3, 4), quorum=3, known=4))
     assert given.shape == (method.length(huge),)
 
 
 def test_a_node_never_centres_on_what_its_own_readers_were_shown(task, node):
     for model in ("bilinear", "plm_nr"):
-        told = Description.of(DPFedAvg(model=model, epsilon=math.inf), task, 7)
+        told = described(DPFedAvg(model=model, epsilon=math.inf), task, 7)
         for centre in (np.zeros(0, np.float32), told.centre[:1], told.centre[:-1]):
             with pytest.raises(DiscreetError, match="the server has title vectors from"):
                 dataclasses.replace(told, centre=centre).task(task.data)
@@ -77,7 +78,7 @@ def test_a_node_never_centres_on_what_its_own_readers_were_shown(task, node):
 def test_the_server_names_no_file_of_a_node(task, world, monkeypatch):
     asked = []
     monkeypatch.setattr("discreet.methods.base.encode_texts", lambda texts, source: asked.append(source))
-    told = dataclasses.replace(Description.of(DPFedAvg(), task, 7), text=str(world / "news.tsv"))
+    told = dataclasses.replace(described(DPFedAvg(), task, 7), text=str(world / "news.tsv"))
     with pytest.raises(AttributeError):
         told.task(task.data)
     assert asked == ["auto"]
@@ -98,7 +99,7 @@ def test_rounds_are_not_added_to_a_training_that_has_begun(task, tmp_path):
 
 def test_nobody_joins_again_when_the_book_is_lost(task, node):
     method = DPFedAvg(rounds=3)
-    description = Description.of(method, task, 7).to_bytes()
+    description = described(method, task, 7).to_bytes()
     contribution(open_job(node, description), method, task)
     shutil.rmtree(node.folder / "participations")
     with pytest.raises(DiscreetError, match="book of who has joined is lost"):
@@ -107,7 +108,7 @@ def test_nobody_joins_again_when_the_book_is_lost(task, node):
 
 def test_what_is_refused_is_not_charged(task, node):
     method = DPFedAvg(rounds=3)
-    contribute = open_job(node, Description.of(method, task, 7).to_bytes())
+    contribute = open_job(node, described(method, task, 7).to_bytes())
     with pytest.raises(DiscreetError, match="round 9"):
         contribution(contribute, method, task, 9)
     assert not (node.folder / "spent").exists()
@@ -116,7 +117,7 @@ def test_what_is_refused_is_not_charged(task, node):
 def test_a_server_that_invites_few_brings_all_who_collude_with_it(task, node):
     """Of 30 nodes 3 may collude. Where 2 or 3 are invited, all others may be those; where 5 are, one is not."""
     method = DPFedAvg(rounds=3)
-    contribute = open_job(node, Description.of(method, task, 7).to_bytes())
+    contribute = open_job(node, described(method, task, 7).to_bytes())
     assignment = Assignment(write_task(method.start(method.setup(task, 7)), 1), (1, 2, 3), quorum=3, known=30)
     with pytest.raises(DiscreetError, match="at most 2 may collude, not 3"):
         contribute(assignment)
@@ -127,8 +128,8 @@ def test_a_server_that_invites_few_brings_all_who_collude_with_it(task, node):
 def test_a_node_with_simulated_noise_does_not_pass_for_one_with_secret_noise(task, node):
     method, simulating = DPFedAvg(rounds=3), dataclasses.replace(node, noise="simulated", most_epsilon=math.inf)
     with pytest.raises(DiscreetError, match="the server would take it for secret"):
-        open_job(simulating, Description.of(method, task, 7).to_bytes())
-    open_job(simulating, Description.of(method, task, 7, simulated=True).to_bytes())
+        open_job(simulating, described(method, task, 7).to_bytes())
+    open_job(simulating, described(method, task, 7, simulated=True).to_bytes())
 
 
 def test_a_simulation_is_not_gone_on_with_as_if_it_had_been_real(task, tmp_path):

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from rounds_by_hand import assert_learnt, by_hand
+from rounds_by_hand import assert_learnt, by_hand, described
 
 from discreet.data.open import open_news
 from discreet.data.synthetic import news_world, write_mind
@@ -125,13 +125,14 @@ def test_a_resumed_training_over_nodes_ends_the_same(task, tmp_path):
 
 
 def test_the_description_says_everything(task):
-    told = Description.of(METHODS[3], task, 7)
+    told = described(METHODS[3], task, 7)
     again = Description.from_bytes(told.to_bytes())
     assert again.method == METHODS[3]
     assert np.array_equal(again.centre, task.public_centre)
     assert again.to_bytes() == told.to_bytes()
-    assert np.array_equal(Description.of(METHODS[0], task, 7).centre, task.text_centre)
-    assert Description.from_bytes(Description.of(FedRec(model="nrms"), task, 1).to_bytes()).method.model == "nrms"
+    assert again.fixed.keys() == {"text_basis", "topic_basis"}
+    assert np.array_equal(described(METHODS[0], task, 7).centre, task.text_centre)
+    assert Description.from_bytes(described(FedRec(model="nrms"), task, 1).to_bytes()).method.model == "nrms"
 
 
 @pytest.mark.parametrize(
@@ -143,7 +144,7 @@ def test_what_is_no_description_is_refused(wrong):
 
 
 def test_a_baseline_is_no_job(task):
-    told = Description.of(FedRec(), task, 1).to_bytes().replace(b'"fedrec"', b'"content"')
+    told = described(FedRec(), task, 1).to_bytes().replace(b'"fedrec"', b'"content"')
     settings = told[told.index(b'"settings": {') : told.index(b"}", told.index(b'"settings": {')) + 1]
     with pytest.raises(DiscreetError, match="does not train over nodes"):
         Description.from_bytes(told.replace(settings, b'"settings": {}'))
@@ -178,28 +179,28 @@ def ask_round(contribute, method, task, number):
 def test_a_node_opens_its_own_data_and_contributes_its_part(task, world, tmp_path):
     method = METHODS[0]
     settings = node(world, tmp_path, most_epsilon=math.inf, noise="simulated")
-    given = ask_round(open_job(settings, Description.of(method, task, 7).to_bytes()), method, task, 2)
+    given = ask_round(open_job(settings, described(method, task, 7).to_bytes()), method, task, 2)
     own = method.contribution(
         method.setup(task, 7, Part(2, 2, 4)), method.start(method.setup(task, 7)), 2, Parties(4, 3)
     )
     assert np.array_equal(given, own)
     with pytest.raises(DiscreetError, match="round 4 is not one of the 3 rounds"):
-        ask_round(open_job(settings, Description.of(method, task, 7).to_bytes()), method, task, 4)
+        ask_round(open_job(settings, described(method, task, 7).to_bytes()), method, task, 4)
 
 
 def test_a_node_refuses_what_its_readers_are_not_to_pay(task, world, tmp_path):
     for method, noise in ((METHODS[0], "secure"), (METHODS[3], "simulated")):
         with pytest.raises(DiscreetError, match="guarantees nothing"):
-            open_job(node(world, tmp_path, noise=noise), Description.of(method, task, 7).to_bytes())
+            open_job(node(world, tmp_path, noise=noise), described(method, task, 7).to_bytes())
     six = dataclasses.replace(METHODS[3], epsilon=6.0)
     first, second = (
-        open_job(node(world, tmp_path), Description.of(six, task, seed).to_bytes()) for seed in (7, 8)
+        open_job(node(world, tmp_path), described(six, task, seed).to_bytes()) for seed in (7, 8)
     )  # nothing is spent before anything leaves
     ask_round(first, six, task, 1)
     ask_round(first, six, task, 2)
     for too_late in (
         lambda: ask_round(second, six, task, 1),
-        lambda: open_job(node(world, tmp_path), Description.of(six, task, 8).to_bytes()),
+        lambda: open_job(node(world, tmp_path), described(six, task, 8).to_bytes()),
     ):
         with pytest.raises(DiscreetError, match="after 6 for other jobs"):
             too_late()
@@ -207,11 +208,11 @@ def test_a_node_refuses_what_its_readers_are_not_to_pay(task, world, tmp_path):
 
 def test_secret_noise_is_fresh_and_ends_with_the_rounds(task, world, tmp_path):
     method = METHODS[3]
-    contribute = open_job(node(world, tmp_path), Description.of(method, task, 7).to_bytes())
+    contribute = open_job(node(world, tmp_path), described(method, task, 7).to_bytes())
     first, second, third = (ask_round(contribute, method, task, number) for number in (1, 2, 3))
     assert (first[:-1] != second[:-1]).mean() > 0.99
     assert first[-1] == second[-1] == third[-1] == len(method.setup(task, 7, Part(2, 2, 4)).clients)
-    contribute = open_job(node(world, tmp_path), Description.of(method, task, 7).to_bytes())
+    contribute = open_job(node(world, tmp_path), described(method, task, 7).to_bytes())
     for past in (1, 2, 3):
         with pytest.raises(PastRound):
             ask_round(contribute, method, task, past)
@@ -251,8 +252,8 @@ def test_a_server_killed_in_a_round_loses_it_and_goes_on_with_secret_noise(task,
 def test_a_node_with_other_articles_or_vectors_refuses(task, world, tmp_path):
     other = Task(news_world(120, seed=10), "hashed")
     with pytest.raises(DiscreetError, match="articles are not those of this node"):
-        open_job(node(world, tmp_path), Description.of(METHODS[3], other, 7).to_bytes())
-    told = dataclasses.replace(Description.of(METHODS[3], task, 7), source="a language model")
+        open_job(node(world, tmp_path), described(METHODS[3], other, 7).to_bytes())
+    told = dataclasses.replace(described(METHODS[3], task, 7), source="a language model")
     with pytest.raises(DiscreetError, match="a language model, this node hashed"):
         open_job(node(world, tmp_path), told.to_bytes())
 

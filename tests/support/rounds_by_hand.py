@@ -5,6 +5,12 @@ import torch
 from discreet.federated.secure_sum.plan import Plan
 from discreet.methods.federated import Parties
 from discreet.methods.neural import Part, trained_parameters
+from discreet.methods.node_job import Description
+
+
+def described(method, task, seed, *, simulated=False):
+    """The job of a training, as the server would describe it."""
+    return Description.of(method, task, method.setup(task, seed), simulated=simulated)
 
 
 def by_hand(method, task, seed, nodes, present):

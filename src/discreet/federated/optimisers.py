@@ -51,25 +51,6 @@ class SGD:
 
 
 @dataclass(frozen=True)
-class Momentum:
-    """v ← μv + g, Θ ← Θ − η·v. Noise on g is averaged over the last rounds, and no coordinate's is blown up."""
-
-    rate: float = 1.0
-    momentum: float = 0.8
-
-    def init(self, parameters: Mapping[str, Tensor]) -> OptimiserState:
-        """At rest."""
-        return {name: torch.zeros_like(value) for name, value in parameters.items()}
-
-    def step(
-        self, parameters: Mapping[str, Tensor], direction: Mapping[str, Tensor], state: OptimiserState
-    ) -> tuple[Parameters, OptimiserState]:
-        """Gather speed against the direction, and move."""
-        speed = {name: self.momentum * state[name] + direction[name] for name in parameters}
-        return {name: value - self.rate * speed[name] for name, value in parameters.items()}, speed
-
-
-@dataclass(frozen=True)
 class FedAdam:
     """Reddi et al. 2020, Alg. 2: m ← β₁m + (1−β₁)g, v ← β₂v + (1−β₂)g², Θ ← Θ − η·m/(√v + τ).
 

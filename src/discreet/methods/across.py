@@ -42,7 +42,7 @@ class AcrossNodes:
 
     def round(self, method: FederatedMethod, task: Task, setup: Setup) -> Round:
         """Ask the nodes for their contributions, and make the step of their sum."""
-        job = Description.of(method, task, setup.seed, simulated=self.simulated).to_bytes()
+        job = Description.of(method, task, setup, simulated=self.simulated).to_bytes()
         sums = SecureSums(self.nodes, self.roster, job, patience=self.patience, opening=OPENING, attempts=1)
         lost = 0
 

@@ -20,7 +20,7 @@ from discreet.errors import DiscreetError
 from discreet.federated.chance import Attendance, SimulatedChance
 from discreet.federated.lattice import Integers, flat_rows, unflat
 from discreet.federated.objective import Parameters
-from discreet.federated.optimisers import Momentum, Optimiser
+from discreet.federated.optimisers import SGD, Optimiser
 from discreet.federated.rounds import RoundResult
 from discreet.federated.secure_sum.plan import DROPPING
 from discreet.federated.simulator import client_differences, client_gradients
@@ -75,7 +75,6 @@ class DPFedAvg(FederatedMethod):
         clip: C, the largest norm of an update.
         participations: How often a reader takes part at most; 0 stands for a quarter above the expected number.
         participation: Whom the noise is for: `seen` or `hidden`.
-        momentum: μ, how much of its speed the model keeps from round to round.
         local_steps: Steps of gradient descent on the device; the update is what they change.
         local_rate: The learning rate of these steps.
     """
@@ -87,11 +86,10 @@ class DPFedAvg(FederatedMethod):
     model: str = "bilinear"
     epsilon: float = 3.0
     delta: float = 1e-6
-    rounds: int = 5
+    rounds: int = 4
     fraction: float = 1.0
-    rate: float = 1.0
-    momentum: float = 0.8
-    clip: float = 5.0
+    rate: float = 12.0
+    clip: float = 1.0
     participations: int = 0
     participation: Participation = Participation.SEEN
     local_steps: int = 1
@@ -105,10 +103,8 @@ class DPFedAvg(FederatedMethod):
             raise DiscreetError(
                 f"{self.name}: participation is {' or '.join(Participation)}, not '{self.participation}'"
             ) from None
-        if not 0 < self.clip < math.inf or self.participations < 0 or not 0 <= self.momentum < 1:
-            raise DiscreetError(
-                f"{self.name}: clip must be above 0, participations at least 0, momentum at least 0 and below 1"
-            )
+        if not 0 < self.clip < math.inf or self.participations < 0:
+            raise DiscreetError(f"{self.name}: clip must be above 0, participations at least 0")
         if self.local_steps < 1 or not 0 < self.local_rate < math.inf:
             raise DiscreetError(f"{self.name}: local_steps must be at least 1, local_rate above 0")
         if not 1e-12 <= self.delta < 0.1:
@@ -131,8 +127,8 @@ class DPFedAvg(FederatedMethod):
         return multiplier_for(self.epsilon, self.delta, joins.most, hidden=hidden, rate=joins.rate, rounds=joins.rounds)
 
     def optimiser(self) -> Optimiser:
-        """Momentum: FedAdam would divide by the size of the noise, and make the same of every coordinate."""
-        return Momentum(self.rate, self.momentum)
+        """Plain steps: FedAdam would divide by the size of the noise, and make the same of every coordinate."""
+        return SGD(self.rate)
 
     def contribution(
         self, setup: Setup, parameters: Parameters, number: int, parties: Parties | None = None

@@ -169,7 +169,7 @@ class NeuralMethod(ABC):
             extras["word_vectors"] = setup.word_vectors
         if titles := title_vectors(task, self.model):
             extras[titles.what] = titles.centre
-        extras |= {name: buffer.numpy() for name, buffer in _fixed(setup.network.model).items()}
+        extras |= {name: buffer.numpy() for name, buffer in fixed_parts(setup.network.model).items()}
         return {**{name: value.numpy() for name, value in done.parameters.items()}, **extras}
 
     def start(self, setup: Setup) -> Parameters:
@@ -181,7 +181,7 @@ class NeuralMethod(ABC):
         names = {name: _unpacked(state[name]) for name in NAMES}
         table, names = article_table(task, self.model, self.preset, names)
         network = Network(make_model(self.model, self.preset, table, seed, word_vectors=state.get("word_vectors")))
-        for name, buffer in _fixed(network.model).items():
+        for name, buffer in fixed_parts(network.model).items():
             buffer.copy_(torch.from_numpy(state[name]))
         serving = self.serving(network.model.size, seed)
         return score_impressions(network, table, trained_parameters(state), impressions, serving, seed)
@@ -258,7 +258,7 @@ _FIXED = ("text_basis", "topic_basis")
 _EXTRAS = {*NAMES, *_FIXED, "losses", "nodes", "simulated", "watched", "word_vectors", "text_centre", "public_centre"}
 
 
-def _fixed(model: NewsModel) -> dict[str, Tensor]:
+def fixed_parts(model: NewsModel) -> dict[str, Tensor]:
     """What a model takes from public articles and never trains; later articles are read with the same."""
     return {name: buffer for name, buffer in model.named_buffers() if name in _FIXED}
 

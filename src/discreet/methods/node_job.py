@@ -7,11 +7,13 @@ the same text vectors.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import math
 import struct
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,6 +21,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
 from safetensors.torch import load, save
 
 from discreet.data.news import Articles, NewsData
@@ -31,7 +35,7 @@ from discreet.federated.nodes.spending import Spending
 from discreet.federated.objective import Parameters
 from discreet.methods.base import Task
 from discreet.methods.federated import FederatedMethod, Parties
-from discreet.methods.neural import Part, Setup, title_vectors
+from discreet.methods.neural import Part, Setup, fixed_parts, title_vectors
 from discreet.methods.registry import method_from_plain, plain_settings
 from discreet.progress import notice
 
@@ -52,6 +56,8 @@ class Description:
         centre: what title vectors are centred on.
         catalogue: a digest of all articles.
         simulated: whether nodes may draw from the seed what should be secret, so that the run says so.
+        fixed: what the model has taken from public articles and does not train. Two machines might compute it
+            differently, and sums of updates to different models mean nothing.
     """
 
     method: FederatedMethod
@@ -61,13 +67,16 @@ class Description:
     centre: NDArray[np.float32]
     catalogue: str
     simulated: bool = False
+    fixed: Mapping[str, NDArray[np.float32]] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, method: FederatedMethod, task: Task, seed: int, *, simulated: bool = False) -> Description:
-        """The job of training `method` on the articles of `task`."""
+    def of(cls, method: FederatedMethod, task: Task, setup: Setup, *, simulated: bool = False) -> Description:
+        """The job of training the model of `setup` by `method` on the articles of `task`."""
         titles = title_vectors(task, method.model)
         source, centre = (titles.vectors.source, titles.centre) if titles else ("", np.zeros(0, np.float32))
-        return cls(method, seed, task.text, source, centre, catalogue_digest(task.data.articles), simulated)
+        fixed = {name: part.numpy() for name, part in fixed_parts(setup.network.model).items()}
+        catalogue = catalogue_digest(task.data.articles)
+        return cls(method, setup.seed, task.text, source, centre, catalogue, simulated, fixed)
 
     def to_bytes(self) -> bytes:
         """One line of JSON."""
@@ -82,6 +91,7 @@ class Description:
             "centre": self.centre.tolist(),
             "catalogue": self.catalogue,
             "simulated": self.simulated,
+            "fixed": base64.b64encode(save_arrays(dict(self.fixed))).decode(),
         }
         return json.dumps(about, sort_keys=True).encode() + b"\n"
 
@@ -94,9 +104,10 @@ class Description:
                 raise DiscreetError(f"a training of format {about['format']}; this node knows format {FORMAT}")
             method = method_from_plain(str(about["method"]), about["settings"])
             centre = np.array(about["centre"], np.float32)
-            told = (about["text"], about["source"], centre, about["catalogue"], bool(about["simulated"]))
+            fixed = load_arrays(base64.b64decode(about["fixed"], validate=True))
+            told = (about["text"], about["source"], centre, about["catalogue"], bool(about["simulated"]), fixed)
             described = cls(method, int(about["seed"]), *told)  # type: ignore[arg-type]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
             raise DiscreetError(f"the description of the training cannot be read ({error})") from error
         if not isinstance(method, FederatedMethod):
             raise DiscreetError(f"{about['method']} does not train over nodes")
@@ -196,6 +207,11 @@ class TrainingNode:
     def __init__(self, description: Description, task: Task, part: Part, chance: Chance | None = None) -> None:
         self.method = description.method
         self.setup: Setup = self.method.setup(task, description.seed, part, chance)
+        own = fixed_parts(self.setup.network.model)
+        if {name: part.shape for name, part in own.items()} != {n: p.shape for n, p in description.fixed.items()}:
+            raise DiscreetError("the server's model is not made of the same articles as that of this node")
+        for name, fixed in own.items():
+            fixed.copy_(torch.from_numpy(description.fixed[name].copy()))
         self.start: Parameters = self.method.start(self.setup)
 
     def cost(self) -> tuple[float, float]:
