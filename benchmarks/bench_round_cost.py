@@ -43,8 +43,8 @@ LEAST_SECONDS = 1e-3
 
 SUMS = [(10, 5_000), (10, 80_000), (10, 1_000_000), (50, 5_000), (50, 80_000), (50, 1_000_000), (100, 5_000)]
 SUMS += [(100, 80_000), (300, 5_000), (300, 80_000), (1000, 5_000)]
-REPEATED = 100
-"""Sums of up to so many parties are timed three times."""
+COLD = 8_000_000
+"""Bytes from which vectors no longer fit a cache, as vectors that come over a network would not."""
 
 BATCHES = (16, 64, 256)
 """Readers whose updates are computed in one go."""
@@ -97,7 +97,7 @@ def measure_sums(largest: int) -> list[SumPoint]:
     for parties, length in SUMS:
         if parties > largest:
             continue
-        one = measure_sum(parties, length, 3 if parties <= REPEATED else 1)
+        one = measure_sum(parties, length, max(2, min(10, 600 // parties)))
         if one.sent != sent(one.size) or one.received != received(one.size):
             raise SystemExit(f"the bytes of {one.size} are not those of the formulas")
         plan, server = one.size.plan, sum(one.server.values())
@@ -118,6 +118,8 @@ def sum_lines(points: list[SumPoint], costs: Costs) -> Iterator[Line]:
             for step in STEPS:
                 yield f"{name} {who} {step.name.lower()}", measured[step], fits[step](one.size)
             yield f"{name} {who}, all", sum(measured.values()), whole_round(fits, one.size)
+    for one in _cold(points):
+        yield f"{one.size.plan.clients} × {one.size.length:,} plain", one.plain, costs.plain(one.size)
 
 
 def held_out(points: list[SumPoint]) -> Iterator[Line]:
@@ -150,13 +152,17 @@ def show_constants(fits: Mapping[str, Fit[Any]]) -> None:
         print(f"{name:>18}: {'; '.join(parts)}")
 
 
+def _cold(points: list[SumPoint]) -> list[SumPoint]:
+    return [one for one in points if 8 * one.size.survivors * one.size.length > COLD]
+
+
 def fit_sums(points: list[SumPoint], updates: Updates) -> Costs:
     """All constants together."""
-    sizes = [one.size for one in points]
+    sizes, cold = [one.size for one in points], _cold(points)
     return Costs(
         party=fit_steps(PARTY, sizes, [one.party for one in points]),
         server=fit_steps(SERVER, sizes, [one.server for one in points]),
-        plain=Fit.of(PLAIN[0], PLAIN[1], sizes, [one.plain for one in points]),
+        plain=Fit.of(PLAIN[0], PLAIN[1], [one.size for one in cold], [one.plain for one in cold]),
         memory=Fit.of(MEMORY[0], MEMORY[1], sizes, [float(one.memory) for one in points]),
         update=updates.alone,
         clip=updates.clip,

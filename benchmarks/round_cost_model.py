@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from discreet.federated.secure_sum import Plan, Step
-from discreet.federated.secure_sum.plan import COLLUDING
+from discreet.methods.federated import Parties
 
 HEAD, NUMBER, KEY, SIGNATURE, DIGEST, SHARE, TAG = 36, 4, 32, 64, 32, 33, 16
 STEPS = (Step.ADVERTISE, Step.SHARE, Step.MASK, Step.AGREE, Step.UNMASK)
@@ -44,8 +44,8 @@ class SumSize:
     @property
     def noise(self) -> float:
         """σ of the noise in the opened sum of all parties over the σ that must stay hidden."""
-        colluding = int(COLLUDING * self.plan.clients)
-        return math.sqrt(self.plan.clients / (self.plan.quorum - colluding))
+        honest = self.plan.quorum - Parties(self.plan.clients, self.plan.quorum).colluders
+        return math.sqrt(self.plan.clients / honest)
 
 
 def sent(size: SumSize) -> dict[Step, int]:

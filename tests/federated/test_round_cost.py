@@ -6,10 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from discreet.federated.nodes.requests import Begin, Done, Proceed, job_digest
 from discreet.federated.secure_sum import Client, Identity, Plan, Server, Step, Terms
 from discreet.federated.secure_sum.messages import Message
+from discreet.methods.dp_fedavg import DPFedAvg
+from discreet.methods.federated import Parties
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
@@ -122,9 +125,12 @@ def test_pairs_are_counted_as_the_complete_graph_has_them() -> None:
     assert SumSize(Plan.default(20), 1, dropped=3).pairs == 3 * 17
 
 
-def test_noise_is_what_the_honest_that_stay_must_provide() -> None:
-    size = SumSize(Plan.default(1000), 1)
-    assert size.noise == pytest.approx((1000 / (800 - 100)) ** 0.5)
+@pytest.mark.parametrize("parties", [4, 10, 100, 1000])
+def test_noise_is_that_of_the_method(parties: int) -> None:
+    size = SumSize(Plan.default(parties), 50)
+    method = DPFedAvg()
+    lattice = method.lattice({"all": torch.zeros(size.length)}, Parties(parties, size.plan.quorum))
+    assert lattice.sum_deviation(parties) == pytest.approx(size.noise * method.multiplier * method.clip, rel=1e-6)
 
 
 def test_a_fit_finds_the_constants_it_was_made_with_and_none_below_zero() -> None:
