@@ -211,7 +211,7 @@ def test_secret_noise_is_fresh_and_ends_with_the_rounds(task, world, tmp_path):
     contribute = open_job(node(world, tmp_path), described(method, task, 7).to_bytes())
     first, second, third = (ask_round(contribute, method, task, number) for number in (1, 2, 3))
     assert (first[:-1] != second[:-1]).mean() > 0.99
-    assert first[-1] == second[-1] == third[-1] == len(method.setup(task, 7, Part(2, 2, 4)).clients)
+    assert first[-1] == second[-1] == third[-1] == method.setup(task, 7, Part(2, 2, 4)).readers
     contribute = open_job(node(world, tmp_path), described(method, task, 7).to_bytes())
     for past in (1, 2, 3):
         with pytest.raises(PastRound):

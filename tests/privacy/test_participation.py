@@ -177,7 +177,7 @@ def test_attendance_follows_the_coin_until_the_cap(rate: float, most: int) -> No
 @pytest.mark.parametrize("hidden", [False, True])
 def test_the_guarantee_names_the_adversary(hidden: bool) -> None:
     guarantee = user_guarantee(3.0, DELTA, hidden=hidden, mechanism="dp_fedavg")
-    assert (guarantee.unit, guarantee.adjacency, guarantee.scope) == (Unit.USER, Adjacency.ADD_REMOVE, Scope.LIFETIME)
+    assert (guarantee.unit, guarantee.adjacency, guarantee.scope) == (Unit.USER, Adjacency.ZERO_OUT, Scope.LIFETIME)
     assert guarantee.status is Status.PROVED
     assert guarantee.adversary is (Adversary.BLIND_SERVER if hidden else Adversary.SERVER)
     assert Guarantee.from_json(guarantee.to_json()) == guarantee

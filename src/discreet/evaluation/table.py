@@ -140,6 +140,8 @@ def _change(guarantee: Guarantee) -> str:
     thing = "reader" if guarantee.unit is Unit.USER else str(guarantee.unit)
     if guarantee.adjacency is Adjacency.SUBSTITUTE:
         return f"replacing any one {thing} by another"
+    if guarantee.adjacency is Adjacency.ZERO_OUT:
+        return f"counting all that any one {thing} gives as zero"
     return f"adding or removing any one {thing}"
 
 

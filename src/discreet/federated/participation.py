@@ -1,4 +1,4 @@
-"""Who takes part in a round, and whose answer arrives."""
+"""Who takes part in a round."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.federated.draws import round_generator, uniforms
+from discreet.federated.draws import round_generator
 
 Positions = NDArray[np.int64]
 
@@ -23,8 +23,3 @@ def choose_clients(clients: int, count: int, seed: int, round_: int, node: int =
     """`count` different clients out of a node's `clients`, each set of them equally likely, ascending."""
     generator = round_generator(seed, round_, "clients", node)
     return np.sort(generator.choice(clients, min(count, clients), replace=False, shuffle=False)).astype(np.int64)
-
-
-def arriving(chosen: Positions, dropout: float, seed: int, round_: int) -> Positions:
-    """Those of the chosen clients that answer in time: each drops out with the given probability by itself."""
-    return chosen[uniforms(seed, round_, "dropout", chosen) >= dropout]

@@ -6,8 +6,9 @@ Settings of a method are the fields of its frozen dataclass; `registry` lists th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -36,8 +37,8 @@ class Task:
 
     data: NewsData
     text: str = "auto"
-    centre: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
     found: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    centre: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.text not in ("auto", "hashed") and not Path(self.text).exists():
@@ -134,3 +135,13 @@ class Method(Protocol):
     def guarantee(self, state: State) -> Guarantee | None:
         """What training this way costs a reader in privacy; None where clicks are simply collected."""
         ...
+
+
+def with_serving(method: Method, training: Guarantee | None) -> Guarantee | None:
+    """What the server learns over a lifetime: the guarantee of training, if the device ranks by itself.
+
+    If it sends a release for every new history instead, nothing caps their number, and no finite ε holds.
+    """
+    if training is None or getattr(method, "epsilon_serving", None) is None:
+        return training
+    return replace(training, epsilon=math.inf, delta=0.0, mechanism=f"{training.mechanism}; serving without a cap")

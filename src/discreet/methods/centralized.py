@@ -14,7 +14,7 @@ from discreet.federated.participation import round_size
 from discreet.federated.rounds import Round, RoundResult
 from discreet.federated.simulator import summed_gradient
 from discreet.methods.base import State
-from discreet.methods.neural import NeuralMethod, Setup, averaged, mean_loss
+from discreet.methods.neural import NeuralMethod, Setup, mean_loss
 from discreet.methods.ranking import OnDevice, Serving
 from discreet.privacy.guarantee import Guarantee
 
@@ -51,7 +51,7 @@ class Centralized(NeuralMethod):
             samples = setup.clients.draw(chosen, setup.seed, number, self.negatives)
             weights = np.full(len(chosen), 1 / max(1, len(samples)))
             summed = summed_gradient(setup.network, setup.table, parameters, samples, weights)
-            return RoundResult(averaged(summed.gradient, 1.0), mean_loss(summed.losses, len(samples)))
+            return RoundResult(summed.gradient, mean_loss(summed.losses, len(samples)))
 
         return work
 

@@ -68,7 +68,8 @@ class DPFedAvg(FederatedMethod):
     the node that has her history.
 
     The theorem is that of `privacy.participation`, on the lattice of `privacy.distributed_gaussian`: unit a user,
-    neighbours with and without (zeroed) updates of one user, L2 sensitivity C. How many readers there are is public.
+    neighbours in which all updates of one user are there or count as zero, L2 sensitivity C. How many readers a node
+    has, with or without clicks, is public, and so is what they were shown, on whose titles text vectors are centred.
 
     Attributes:
         delta: δ of the budget.
@@ -105,6 +106,11 @@ class DPFedAvg(FederatedMethod):
             ) from None
         if not 0 < self.clip < math.inf or self.participations < 0:
             raise DiscreetError(f"{self.name}: clip must be above 0, participations at least 0")
+        if self.fraction == 1 and 0 < self.participations < self.rounds:
+            raise DiscreetError(
+                f"{self.name}: at fraction 1 all join every round, so after {self.participations} of {self.rounds}"
+                " rounds nobody could; set fewer rounds, or a smaller fraction"
+            )
         if self.local_steps < 1 or not 0 < self.local_rate < math.inf:
             raise DiscreetError(f"{self.name}: local_steps must be at least 1, local_rate above 0")
         if not 1e-12 <= self.delta < 0.1:
@@ -134,7 +140,7 @@ class DPFedAvg(FederatedMethod):
         self, setup: Setup, parameters: Parameters, number: int, parties: Parties | None = None
     ) -> Integers:
         """The sum of the joining readers' clipped updates with the party's noise; then how many readers there are."""
-        lattice = self.lattice(parameters, parties or self._readers_as_parties(len(setup.clients)))
+        lattice = self.lattice(parameters, parties or self._readers_as_parties(setup.readers))
         joining = setup.chance.joining(setup.clients.reader, number, self.attendance)
         total = np.zeros(lattice.dimension, np.int64)
         for updates in self.updates(setup, parameters, number, joining):
@@ -142,7 +148,7 @@ class DPFedAvg(FederatedMethod):
         if self.multiplier:
             noise = setup.chance.noise(number)
             total += lattice.party_noise(noise) if parties else lattice.summed_noise(noise, lattice.parties)
-        return np.append(total, len(setup.clients))
+        return np.append(total, setup.readers)
 
     def updates(
         self, setup: Setup, parameters: Parameters, number: int, joining: NDArray[np.int64]
@@ -212,7 +218,11 @@ class DPFedAvg(FederatedMethod):
         return self._guarantee(state, hidden=self.participation is Participation.SEEN)
 
     def _guarantee(self, state: State, hidden: bool) -> Guarantee:
-        told = "clipped updates, Gaussian noise in a secure sum" + (" (simulated)" if "simulated" in state else "")
+        told = "clipped updates, Gaussian noise in a secure sum"
+        if np.asarray(state.get("nodes", np.zeros((0, 1)))).shape[1] > 1:
+            told += " over nodes, each trusted with its own readers"
+        if "simulated" in state:
+            told += " (simulated)"
         if math.isinf(self.epsilon):
             return Guarantee.unprotected("clipped updates without noise", Scope.LIFETIME)
         if self.history_clicks:

@@ -115,6 +115,7 @@ class _Node:
     def __init__(self, node: int, readers: NDArray[np.int64], chance: _AllJoin) -> None:
         self.node = node
         self.clients = _Readers(readers)
+        self.readers = _READERS
         self.chance = chance
 
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import METRICS, RankingMetrics, ranking_metrics
 from discreet.evaluation.results import Comparison, MethodResult
 from discreet.files import replacing_file
-from discreet.methods.base import Method, State, Task
+from discreet.methods.base import Method, State, Task, with_serving
 from discreet.methods.baselines import Baseline
 from discreet.methods.registry import make_method, setting_names, settings_of
 from discreet.privacy.guarantee import Guarantee
@@ -75,16 +74,6 @@ def measure(task: Task, method: Method, state: State, impressions: Impressions, 
     """Rank with what was learnt, and measure the ranking."""
     scores = method.score(task, state, impressions, seed)
     return Measurement(ranking_metrics(scores, impressions), with_serving(method, method.guarantee(state)))
-
-
-def with_serving(method: Method, training: Guarantee | None) -> Guarantee | None:
-    """What the server learns over a lifetime: the guarantee of training, if the device ranks by itself.
-
-    If it sends a release for every new history instead, nothing caps their number, and no finite ε holds.
-    """
-    if training is None or getattr(method, "epsilon_serving", None) is None:
-        return training
-    return replace(training, epsilon=math.inf, delta=0.0, mechanism=f"{training.mechanism}; serving without a cap")
 
 
 def result_of(method: Method, runs: Sequence[Measurement]) -> MethodResult:

@@ -43,7 +43,10 @@ NAMES = ("words", "categories", "subcategories")
 
 @dataclass(frozen=True)
 class Setup:
-    """A model with its articles, and the readers of one node who train it. `chance` is that of user-level privacy."""
+    """A model with its articles, and the readers of one node who train it.
+
+    `chance` is that of user-level privacy; `readers` counts all who were shown anything, whether they clicked or not.
+    """
 
     network: Network
     table: ArticleTable
@@ -53,6 +56,7 @@ class Setup:
     seed: int
     node: int
     chance: Chance
+    readers: int
 
 
 @dataclass(frozen=True)
@@ -199,7 +203,8 @@ class NeuralMethod(ABC):
         own = train if part.of == 1 else train.select(train.reader % part.of == part.which - 1)
         clients = Clients.from_impressions(own, network.model.history_length, self.history_clicks)
         chance = chance or SimulatedChance(seed, part.node)
-        return Setup(network, table, names, word_vectors, clients, seed, part.node, chance)
+        readers = len(np.unique(own.reader))
+        return Setup(network, table, names, word_vectors, clients, seed, part.node, chance, readers)
 
     def _identity(self, task: Task, seed: int) -> dict[str, str]:
         settings = {key: str(value) for key, value in vars(self).items() if key not in ("rounds", "epsilon_serving")}
@@ -276,11 +281,6 @@ def parameter_count(state: State) -> int:
 def mean_loss(losses: NDArray[np.float64], samples: int) -> float:
     """The mean loss of a sample in a round."""
     return float(losses.sum() / samples) if samples else math.nan
-
-
-def averaged(gradient: Parameters, weight: float) -> Parameters:
-    """A sum of clients' gradients over their total weight."""
-    return {name: value / weight for name, value in gradient.items()}
 
 
 def _public_words(words: list[str]) -> NDArray[np.float32] | None:

@@ -121,7 +121,7 @@ class Description:
         """
         if catalogue_digest(data.articles) != self.catalogue:
             raise DiscreetError("the server's articles are not those of this node; both need the same catalogue")
-        task = Task(data, "hashed" if self.text == "hashed" else "auto", self.centre)
+        task = Task(data, "hashed" if self.text == "hashed" else "auto", centre=self.centre)
         try:
             titles = title_vectors(task, self.method.model)
         except ValueError:

@@ -20,7 +20,7 @@ from discreet import __version__
 from discreet.errors import InputError
 from discreet.evaluation.curve import write_curve
 from discreet.files import creating_folder
-from discreet.methods.base import Method, State
+from discreet.methods.base import Method, State, with_serving
 from discreet.methods.registry import method_from_plain, plain_settings
 
 FORMAT = 1
@@ -38,7 +38,7 @@ class Run:
 
     def save(self, folder: Path, *, overwrite: bool = False) -> None:
         """Write the run as a whole or not at all."""
-        guarantee = self.method.guarantee(self.state)
+        guarantee = with_serving(self.method, self.method.guarantee(self.state))
         about = {
             "format": FORMAT,
             "discreet": __version__,

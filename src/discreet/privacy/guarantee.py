@@ -23,10 +23,15 @@ class Unit(StrEnum):
 
 
 class Adjacency(StrEnum):
-    """How neighbouring inputs differ in one unit: its value is replaced, or it is there or not."""
+    """How neighbouring inputs differ in one unit.
+
+    Its value is replaced; or it is there or not; or all that it gives is there or counts as zero, while that there is
+    such a unit is public.
+    """
 
     SUBSTITUTE = "substitute"
     ADD_REMOVE = "add/remove"
+    ZERO_OUT = "zero out"
 
 
 class Adversary(StrEnum):

@@ -107,7 +107,7 @@ def user_guarantee(epsilon: float, delta: float, *, hidden: bool, mechanism: str
         epsilon=epsilon,
         delta=delta,
         unit=Unit.USER,
-        adjacency=Adjacency.ADD_REMOVE,
+        adjacency=Adjacency.ZERO_OUT,
         adversary=Adversary.BLIND_SERVER if hidden else Adversary.SERVER,
         scope=Scope.LIFETIME,
         status=Status.PROVED,

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +21,11 @@ from discreet.errors import DiscreetError, InputError
 from discreet.federated.flower.processes import flower_environment, require_flower
 from discreet.federated.flower.told import Listener
 from discreet.files import replacing_file
+from discreet.progress import notice
 
 CONNECTION = "deployment"
 """The name of the SuperLink in Flower's configuration."""
+_NOTICING = 90.0
 _APP = """\
 [project]
 name = "discreet-nodes"
@@ -164,12 +167,21 @@ def submit(program: str, arguments: Mapping[str, Any], superlink: SuperLink, *, 
 
 
 def _check_alone(superlink: SuperLink) -> None:
-    for run in superlink.call("list")["runs"]:
-        if not str(run["status"]).startswith("finished"):
-            stop = f"FLWR_HOME={superlink.home} flwr stop {run['run-id']} {CONNECTION}"
+    """Wait until no other program is running: Flower takes a minute to notice that one was killed."""
+    deadline, told = time.monotonic() + _NOTICING, False
+    while True:
+        running = [run for run in superlink.call("list")["runs"] if not str(run["status"]).startswith("finished")]
+        if not running:
+            return
+        if time.monotonic() > deadline:
+            stop = f"FLWR_HOME={superlink.home} flwr stop {running[0]['run-id']} {CONNECTION}"
             raise DiscreetError(
                 f"another program is running at {superlink.address}; wait for its end, or stop it: {stop}"
             )
+        if not told:
+            notice(f"another program is running at {superlink.address}; waiting a while for its end")
+            told = True
+        time.sleep(2.0)
 
 
 def _start(program: str, arguments: Mapping[str, Any], superlink: SuperLink) -> str:

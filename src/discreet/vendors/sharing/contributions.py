@@ -31,7 +31,6 @@ COUNT_WEIGHT = 0.6
 """What a count weighs in a user's opening vector beside a residual of one star (of five)."""
 
 _ROOT_UNIT = 2**20
-_SLACK = 1 - 2.0**-40
 _SMALLEST_SQUARES = 2.0**-600
 _CENTRE_STRENGTH = 2.0
 _PROFILE_PRECISION = 20.0
@@ -81,8 +80,8 @@ def opening(ratings: Ratings, emphasis: Floats) -> Integers:
     )
     return np.concatenate(
         (
-            _summed(ratings.item, _cut(residual * weight, UNIT), items),
-            _summed(ratings.item, _cut(COUNT_WEIGHT * weight, UNIT), items),
+            _summed(ratings.item, _cut(residual * weight, UNIT, items), items),
+            _summed(ratings.item, _cut(COUNT_WEIGHT * weight, UNIT, items), items),
         )
     )
 
@@ -94,7 +93,7 @@ def pairs(ratings: Ratings, offset: Floats, popular: Integers) -> Integers:
     seen = np.bincount(user, minlength=users)
     residual = residual - (np.bincount(user, residual, users) / (seen + _CENTRE_STRENGTH))[user]
     weight = _inverse(np.bincount(user, residual**2, users))[user]
-    rows = csr_array((_cut(residual * weight, _ROOT_UNIT), (user, column)), shape=(users, len(popular)))
+    rows = csr_array((_cut(residual * weight, _ROOT_UNIT, len(popular)), (user, column)), shape=(users, len(popular)))
     return np.asarray((rows.T @ rows).toarray()[np.triu_indices(len(popular), 1)], dtype=np.int64)
 
 
@@ -107,7 +106,8 @@ def projections(ratings: Ratings, directions: Directions) -> Integers:
     profile *= _inverse(np.square(profile).sum(axis=1))[:, None]
     weighted = residual * weight
     columns = [
-        _summed(ratings.item, _cut(weighted * profile[ratings.user, k], UNIT), items) for k in range(directions.rank)
+        _summed(ratings.item, _cut(weighted * profile[ratings.user, k], UNIT, items), items)
+        for k in range(directions.rank)
     ]
     return np.stack(columns, axis=1).ravel()
 
@@ -144,9 +144,10 @@ def _inverse(squares: NDArray[Any]) -> Floats:
     return np.asarray(np.where(enough, 1 / np.sqrt(np.where(enough, squares, 1.0)), 0.0))
 
 
-def _cut(values: Floats, unit: int) -> Integers:
-    """To the lattice, towards zero; the slack is more than float64 may have erred upwards."""
-    return np.trunc(values * (unit * _SLACK)).astype(np.int64)
+def _cut(values: Floats, unit: int, terms: int) -> Integers:
+    """To the lattice, towards zero; the slack is more than float64 may err upwards in a norm of so many terms."""
+    slack = max(2.0**-40, (terms + 16) * 2.0**-52)
+    return np.trunc(values * (unit * (1 - slack))).astype(np.int64)
 
 
 def _summed(item: NDArray[np.int32], integers: Integers, items: int) -> Integers:

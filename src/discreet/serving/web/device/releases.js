@@ -9,7 +9,7 @@
 import { ONE, expWeight, fraction, fromDouble, roundedUp } from "./exact.js";
 import { below, discreteLaplace } from "./noise.js";
 
-const ADJACENCIES = ["substitute", "add/remove"];
+const ADJACENCIES = ["substitute", "add/remove", "zero out"];
 
 function proved(mechanism, epsilon, adjacency) {
   return {
