@@ -183,6 +183,8 @@ class DPFedAvg(FederatedMethod):
     def result(self, parameters: Parameters, total: Integers, nodes: tuple[int, ...] = (0,)) -> RoundResult:
         """The mean update: the sum over the expected number of participants, since the true one is not told."""
         expected = self.fraction * int(total[-1])
+        if total[-1] > MOST_READERS:
+            raise DiscreetError(f"{self.name}: a sum has room for {MOST_READERS:,} readers, not for {total[-1]:,}")
         if not expected > 0:
             return RoundResult(None, math.nan, nodes)
         mean = total[:-1].astype(np.float64) * (self.clip / UNIT / expected)
