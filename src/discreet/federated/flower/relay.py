@@ -40,11 +40,20 @@ def relay(supernode: str) -> None:
                 time.sleep(1.0)
                 continue
             if task.HasField("task") and task.token:
-                try:
-                    _answer(supernode, task.token)
-                except Exception as error:  # whatever has happened, the next message is taken
-                    _log.warning("a message was lost: %s", error)
+                Thread(target=_answer_or_give_up, args=(supernode, task.token), daemon=True).start()
             time.sleep(_BETWEEN_LOOKS)
+
+
+def _answer_or_give_up(supernode: str, token: str) -> None:
+    """Answer in a thread of its own.
+
+    A message that was on its way when its run was killed never arrives whole, but Flower waits for the rest of it: the
+    messages of the next run must not wait behind it.
+    """
+    try:
+        _answer(supernode, token)
+    except Exception as error:  # whatever has happened, the next message is taken
+        _log.warning("a message was lost: %s", error)
 
 
 def _answer(supernode: str, token: str) -> None:
