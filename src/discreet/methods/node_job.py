@@ -14,8 +14,7 @@ import math
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,6 +28,7 @@ from discreet.data.news import Articles, NewsData
 from discreet.data.open import open_news
 from discreet.errors import DiscreetError
 from discreet.federated.chance import Chance, SecretChance, SimulatedChance
+from discreet.federated.flower.configuration import NodeSettings
 from discreet.federated.lattice import Integers
 from discreet.federated.nodes import Assignment, Contribute
 from discreet.federated.nodes.spending import Spending
@@ -133,40 +133,7 @@ class Description:
         return task
 
 
-class NodeTerms(Protocol):
-    """What the operator of a node has decided; no server can change it."""
-
-    @property
-    def folder(self) -> Path:
-        """Where the node keeps what it must remember."""
-        ...
-
-    @property
-    def number(self) -> int:
-        """Of the node."""
-        ...
-
-    @property
-    def data(self) -> Path:
-        """The news data with its readers."""
-        ...
-
-    @property
-    def most_epsilon(self) -> float:
-        """The largest ε that its readers may be charged in all."""
-        ...
-
-    @property
-    def noise(self) -> str:
-        """`secure`, or `simulated` from the training's seed, which protects nobody."""
-        ...
-
-    def part_of(self) -> tuple[int, int]:
-        """Which part of how many of the data's readers are its own."""
-        ...
-
-
-def open_job(node: NodeTerms, description: bytes) -> Contribute:
+def open_job(node: NodeSettings, description: bytes) -> Contribute:
     """Take part in a training, on the node's own conditions.
 
     Raises:
