@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import time
 from collections.abc import Callable
@@ -26,8 +27,11 @@ Deployment = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder o
 NodeFolder = Annotated[Path, typer.Argument(metavar="NODE_FOLDER", help="A node's folder, such as FOLDER/node-2.")]
 Out = Annotated[Path, typer.Option(metavar="FOLDER", help="The folder of the deployment.")]
 MostEpsilon = Annotated[
-    str,
-    typer.Option(help="The largest total ε that readers may be charged; inf accepts methods without a guarantee."),
+    str | None,
+    typer.Option(
+        help="The largest total ε that readers may be charged; inf accepts what guarantees nothing.",
+        show_default="10; inf with --simulated-noise",
+    ),
 ]
 SimulatedNoise = Annotated[
     bool, typer.Option("--simulated-noise", help="Noise from seeds, for experiments: it protects nobody.")
@@ -40,7 +44,7 @@ def write(
     data: Data,
     out: Out,
     nodes: Annotated[int, typer.Option(help="How many nodes; node k of N hosts the part k/N of the data.")] = 4,
-    most_epsilon: MostEpsilon = "10",
+    most_epsilon: MostEpsilon = None,
     simulated_noise: SimulatedNoise = False,
     tls: Annotated[bool, typer.Option("--tls", help="Encrypt connections, and let in only nodes with keys.")] = False,
     as_json: AsJson = False,
@@ -52,7 +56,7 @@ def write(
     from discreet.federated.flower.configuration import write_deployment
 
     _check_data(data)
-    epsilon, noise = _one_epsilon(most_epsilon), _noise(simulated_noise)
+    epsilon, noise = _one_epsilon(most_epsilon, simulated_noise), _noise(simulated_noise)
     write_deployment(out, data, nodes, most_epsilon=epsilon, noise=noise, tls=tls)
     if as_json:
         print_json({"deployment": str(out), "nodes": list(range(1, nodes + 1))})
@@ -69,7 +73,7 @@ def new(
     part: Annotated[
         str | None, typer.Option(metavar="K/N", help="Host only this part of the data, such as 2/4.")
     ] = None,
-    most_epsilon: MostEpsilon = "10",
+    most_epsilon: MostEpsilon = None,
     simulated_noise: SimulatedNoise = False,
     as_json: AsJson = False,
 ) -> None:
@@ -84,7 +88,9 @@ def new(
         raise DiscreetError(f"--part is such as 2/4, the second of four parts, not '{part}'")
     folder = out / f"node-{number}"
     noise = _noise(simulated_noise)
-    public = write_node(NodeSettings(folder, number, data.resolve(), part, _one_epsilon(most_epsilon), noise))
+    public = write_node(
+        NodeSettings(folder, number, data.resolve(), part, _one_epsilon(most_epsilon, simulated_noise), noise)
+    )
     if as_json:
         print_json({"node": number, "folder": str(folder), "public_key": public.hex()})
         return
@@ -261,7 +267,10 @@ def _check_data(data: Path) -> None:
         raise InputError(data, "is not there")
 
 
-def _one_epsilon(text: str) -> float:
+def _one_epsilon(text: str | None, simulated: bool) -> float:
+    """The limit that was asked for; a trial with noise that protects nobody has none."""
+    if text is None:
+        return math.inf if simulated else 10.0
     epsilons = parse_epsilons(text, "--most-epsilon")
     if len(epsilons) != 1:
         raise DiscreetError(f"--most-epsilon takes one positive number or inf, not '{text}'")
