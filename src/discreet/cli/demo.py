@@ -51,16 +51,19 @@ def demo(
     shown = sum(len(part) for part in data.splits.values())
     console.print(f"   {len(data.articles):,} articles such as “{example}”, {shown:,} impressions", highlight=False)
     console.print("[bold]2.[/] Comparing rankings on the last day …", highlight=False)
-    names = [*BASELINES, "fedrec", "privaterec", "click_reports"]
-    settings = {"rounds": 100, "fraction": 0.03, "privaterec.rate": 3e-3, "click_reports.epsilon": _EPSILON}
+    names = [*BASELINES, "fedrec", "privaterec", "dp_fedavg", "click_reports"]
+    published = {"rounds": 100, "fraction": 0.03}
+    settings = {f"{name}.{key}": value for name in ("fedrec", "privaterec") for key, value in published.items()}
+    settings |= {"privaterec.rate": 3e-3, "dp_fedavg.epsilon": _EPSILON, "click_reports.epsilon": _EPSILON}
     task = Task(data, text)
     comparison = compare(task, list(variants(names, settings, [])), "dev", [seed], Store(None))
     save_comparison(comparison, out / "report")
     console.print(rich_table(comparison))
     say("What they cost: fedrec and privaterec train on gradients that readers send. No ε bounds what these tell;")
     say("PrivateRec's paper claims ε = 10 (docs/explanation/papers.md). content can rank on the device, at ε = 0.")
-    promise = next(result.guarantee for result in comparison.results if result.method == "click_reports")
-    say(f"click_reports releases noised counts and labels once: {promise}.")
+    promises = {result.method: result.guarantee for result in comparison.results}
+    say(f"dp_fedavg adds noise to a secure sum of all readers' updates: {promises['dp_fedavg']}.")
+    say(f"click_reports releases noised counts and labels once: {promises['click_reports']}.")
     say(f"3. Report: {out / 'report' / 'report.html'}")
     if no_serve:
         return
