@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("flwr", reason="Flower is not installed (extra: flower)")
 
 from discreet.errors import DiscreetError
+from discreet.federated.flower import deployment as running
 from discreet.federated.flower.configuration import NodeSettings, node_folders, read_node, write_deployment, write_node
 from discreet.federated.flower.deployment import SuperLink, submit
 from discreet.federated.flower.loopback import Loopback
@@ -40,7 +41,10 @@ def processes_of(folder: Path) -> list[str]:
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
-def test_a_node_is_killed_while_it_is_asked_and_found_again_and_nothing_is_left(tmp_path: Path) -> None:
+def test_a_node_is_killed_while_it_is_asked_and_found_again_and_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "_NOTICING", 0.0)
     folder = tmp_path / "deployment"
     write_deployment(folder, tmp_path, 4)
     sockets = [read_node(path).socket for path in node_folders(folder).values()]
