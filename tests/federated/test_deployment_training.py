@@ -87,7 +87,7 @@ def test_a_node_is_killed_in_a_round_and_the_weights_are_those_of_the_sums(tmp_p
         return stalling if node.number == 3 else host_command(node)
 
     with Loopback(folder, command) as deployment:
-        privaterec = ("--method", "privaterec", "--rounds", "3", "--patience", "15", "--set", "fraction=0.2")
+        privaterec = ("--method", "privaterec", "--rounds", "3", "--patience", "40", "--set", "fraction=0.2")
         process = started(training(folder, world, out, *privaterec))
         wait_for(reached.exists, process)
         deployment.kill(3)

@@ -58,7 +58,7 @@ def test_a_node_is_killed_while_it_is_asked_and_found_again_and_nothing_is_left(
         assert len(processes_of(folder)) >= 2 + 2 * 4
         link = SuperLink.of(folder)
         assert link == d.superlink
-        patient = {"times": 60, "patience": 6.0, "wanted": ALL}
+        patient = {"times": 60, "patience": 15.0, "wanted": ALL}
         knocking = pool.submit(submit, "discreet.federated.flower.trial:knock", patient, link)
         deadline = time.monotonic() + 60
         while not (third / "holding").exists():
