@@ -35,11 +35,12 @@ def lasting_file(path: Path) -> Iterator[Path]:
     """
     with replacing_file(path, 0o600) as draft:
         yield draft
-        _flush(draft)
-    _flush(path.parent)
+        flush(draft)
+    flush(path.parent)
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
+    """Return when the file, or the folder's list of files, is on the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

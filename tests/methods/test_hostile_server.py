@@ -9,29 +9,14 @@ import pytest
 import torch
 from rounds_by_hand import described
 
-from discreet.data.open import open_news
-from discreet.data.synthetic import news_world, write_mind
 from discreet.errors import DiscreetError
 from discreet.federated.chance import SecretChance
 from discreet.federated.flower.configuration import NodeSettings
 from discreet.federated.nodes import Assignment
 from discreet.methods.across import on_one_machine
-from discreet.methods.base import Task
 from discreet.methods.dp_fedavg import UNIT, DPFedAvg
 from discreet.methods.dp_fedrec import DPFedRec
 from discreet.methods.node_job import open_job, write_task
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("hostile") / "world"
-    write_mind(news_world(80, seed=9), folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def task(world):
-    return Task(open_news(world), "hashed")
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ import pytest
 import torch
 from rounds_by_hand import assert_learnt, by_hand, described
 
-from discreet.data.open import open_news
-from discreet.data.synthetic import news_world, write_mind
+from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
 from discreet.federated.chance import PastRound
 from discreet.federated.flower.configuration import NodeSettings
@@ -32,18 +31,6 @@ METHODS = [
     FedNewsRec(rounds=2, fraction=0.2),
     DPFedAvg(rounds=3, fraction=0.5),
 ]
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("nodes") / "world"
-    write_mind(news_world(120, seed=9), folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def task(world):
-    return Task(open_news(world), "hashed")
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)

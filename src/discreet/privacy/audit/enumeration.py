@@ -8,26 +8,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.privacy.audit.registry import Measure
+from discreet.privacy.audit.registry import Exact
 
 Distribution = Mapping[Any, Fraction]
 
 
 @dataclass(frozen=True)
-class Enumeration:
+class Enumeration(Exact):
     """The largest log-ratio of the exact probabilities of one output under two inputs. No chance is involved."""
 
     distributions: Callable[[], list[Distribution]]
-
-    @property
-    def measure(self) -> Measure:
-        """ε."""
-        return Measure.EPSILON
-
-    @property
-    def is_statistical(self) -> bool:
-        """Never."""
-        return False
 
     def lower_bound(self, error: float, seed: int) -> float:
         """The exact ε of the mechanism at this size."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.audit.registry import Measure
+from discreet.privacy.audit.registry import Exact
 
 Masses = NDArray[np.float64]
 Pair = tuple[Masses, Masses]
@@ -18,7 +18,7 @@ _LARGEST = 600.0
 
 
 @dataclass(frozen=True)
-class HockeyStick:
+class HockeyStick(Exact):
     """The ε at `delta` of a pair of distributions, given by their masses on the same integers. Nothing is sampled.
 
     Mass that is left out at the ends only lowers the bound.
@@ -26,16 +26,6 @@ class HockeyStick:
 
     masses: Callable[[], Pair]
     delta: float
-
-    @property
-    def measure(self) -> Measure:
-        """ε."""
-        return Measure.EPSILON
-
-    @property
-    def is_statistical(self) -> bool:
-        """Never."""
-        return False
 
     def lower_bound(self, error: float, seed: int) -> float:
         """The exact ε, rounded down."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Generic, TypeVar
 
-from discreet.privacy.audit.registry import Measure
+from discreet.privacy.audit.registry import Exact
 
 Log = TypeVar("Log")
 Releases = TypeVar("Releases")
@@ -53,22 +53,12 @@ def leaks(device: Callable[[Log, Releases], bytes], logs: Sequence[Log], release
 
 
 @dataclass(frozen=True)
-class NonInterference(Generic[Log, Releases]):
+class NonInterference(Exact, Generic[Log, Releases]):
     """The test as an examination: nothing else leaks (0), or whoever sees it knows the log (ε is infinite)."""
 
     device: Callable[[Log, Releases], bytes]
     logs: Sequence[Log]
     releases: Releases
-
-    @property
-    def measure(self) -> Measure:
-        """ε of what is sent besides the releases."""
-        return Measure.EPSILON
-
-    @property
-    def is_statistical(self) -> bool:
-        """Never."""
-        return False
 
     def lower_bound(self, error: float, seed: int) -> float:
         """Infinity if two logs can be told apart, else 0."""

@@ -45,6 +45,20 @@ class Examination(Protocol):
         """A bound that is wrong with probability at most `error`. `seed` is for simulated noise; secure has none."""
 
 
+class Exact:
+    """What every examination is that computes an ε and samples nothing."""
+
+    @property
+    def measure(self) -> Measure:
+        """ε."""
+        return Measure.EPSILON
+
+    @property
+    def is_statistical(self) -> bool:
+        """Never."""
+        return False
+
+
 @dataclass(frozen=True)
 class Audit:
     """One claim: of which mechanism in which setting, proved here or claimed by a paper, and how to examine it."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from discreet.files import lasting_file
 from discreet.privacy.ledger.errors import LedgerUntrusted
 
 
@@ -43,26 +43,8 @@ class Anchor:
 
     def write(self, path: Path) -> None:
         """Replace the file, and return only when the new one is on the disk."""
-        draft = path.with_name(f".{path.name}.new")
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(json.dumps(asdict(self)).encode() + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
-            flush_folder(path.parent)
-        finally:
-            draft.unlink(missing_ok=True)
-
-
-def flush_folder(folder: Path) -> None:
-    """Return when the folder's list of files is on the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        with lasting_file(path) as draft:
+            draft.write_bytes(json.dumps(asdict(self)).encode() + b"\n")
 
 
 def _unreadable(path: Path) -> LedgerUntrusted:

@@ -11,7 +11,8 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from discreet.privacy.ledger.anchor import Anchor, flush_folder
+from discreet.files import flush
+from discreet.privacy.ledger.anchor import Anchor
 from discreet.privacy.ledger.book import SCHEMA_VERSION, Ask, Book, Header
 from discreet.privacy.ledger.debit import State
 from discreet.privacy.ledger.errors import LedgerBusy, LedgerError, LedgerUntrusted, plain_errors
@@ -50,7 +51,7 @@ class Store:
             missing = [place for place in (self.folder, *self.folder.parents) if not place.exists()]
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for place in missing:
-                flush_folder(place.parent)
+                flush(place.parent)
 
     def is_new(self) -> bool:
         """Whether there is neither a ledger nor the trace of one, but perhaps the trace of a making cut short."""
@@ -151,7 +152,7 @@ class Store:
     def _connect(self, *, create: bool) -> sqlite3.Connection:
         if create:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
-            flush_folder(self.folder)
+            flush(self.folder)
         connection = sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode=rw", uri=True, timeout=self._patience, isolation_level=None
         )

@@ -1,0 +1,93 @@
+"""What whole trainings and whole users cost: sampled rounds, noise for a target, groups."""
+
+import math
+
+import dp_accounting as dp
+import pytest
+
+from discreet.errors import DiscreetError
+from discreet.privacy.accounting import (
+    calibrate,
+    compose,
+    group_privacy,
+    rounds,
+    sampled_rounds,
+    user_level,
+)
+from discreet.privacy.accounting_events import ApproximateDpEvent
+from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
+
+
+def test_hidden_sampling_helps_and_rate_one_is_no_sampling():
+    noise = dp.GaussianDpEvent(2.0)
+    seen = compose([rounds(noise, participations=50)]).epsilon(1e-6)
+    assert compose([sampled_rounds(noise, rate=0.05, rounds=50)]).epsilon(1e-6) < seen / 5
+    assert compose([sampled_rounds(noise, rate=1.0, rounds=50)]).epsilon(1e-6) == pytest.approx(seen, rel=1e-3)
+
+
+def test_three_accountants_on_one_training_run():
+    """q = 1e-3, σ = 0.8, 2,000 rounds, δ = 1e-6: PLD 0.560, Rényi DP 1.505, PRV 0.559."""
+    from prv_accountant import PoissonSubsampledGaussianMechanism, PRVAccountant
+
+    event = sampled_rounds(dp.GaussianDpEvent(0.8), rate=1e-3, rounds=2000)
+    ours = compose([event]).epsilon(1e-6)
+    assert ours == pytest.approx(0.560, abs=5e-4)
+    assert dp.rdp.RdpAccountant().compose(event).get_epsilon(1e-6) == pytest.approx(1.505, abs=5e-3)
+    mechanism = PoissonSubsampledGaussianMechanism(noise_multiplier=0.8, sampling_probability=1e-3)
+    prv = PRVAccountant(prvs=[mechanism], max_self_compositions=[2000], eps_error=0.01, delta_error=1e-10)
+    low, estimate, high = prv.compute_epsilon(1e-6, [2000])
+    assert estimate == pytest.approx(0.559, abs=1.5e-3)
+    assert low <= ours <= high
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "hidden", "seen"), [(1, 3.43, 23.1), (3, 1.43, 8.46), (5, 1.05, 5.37), (10, 0.77, 2.96)]
+)
+def test_noise_for_fifty_thousand_users(epsilon, hidden, seen):
+    """2 % of 50,000 users a round, 1,500 rounds, δ = 1e-6; or at most 30 participations that the server sees."""
+    needed = calibrate(lambda noise: sampled_rounds(dp.GaussianDpEvent(noise), rate=0.02, rounds=1500), epsilon, 1e-6)
+    assert 0.985 * hidden < needed <= hidden
+    needed = calibrate(lambda noise: rounds(dp.GaussianDpEvent(noise), participations=30), epsilon, 1e-6)
+    assert needed == pytest.approx(seen, rel=3e-3)
+
+
+@pytest.mark.parametrize("target", [0.05, 0.7, 4.0, 30.0])
+@pytest.mark.parametrize("noise", [dp.LaplaceDpEvent, dp.GaussianDpEvent])
+def test_calibration_meets_the_target_and_wastes_little(target, noise):
+    scale = calibrate(noise, target, 1e-6)
+    assert target * 0.99 <= compose([noise(scale)]).epsilon(1e-6) <= target
+
+
+def test_calibration_of_the_impossible_says_so():
+    with pytest.raises(DiscreetError, match="no amount of noise"):
+        calibrate(lambda _: ApproximateDpEvent(1.0), 0.5, 1e-9)
+    with pytest.raises(ValueError, match="target_epsilon"):
+        calibrate(dp.LaplaceDpEvent, 0.0, 1e-6)
+
+
+def click_guarantee(epsilon: float, delta: float) -> Guarantee:
+    return Guarantee(
+        epsilon, delta, Unit.CLICK, Adjacency.SUBSTITUTE, Adversary.SERVER, Scope.LIFETIME, Status.PROVED, "test"
+    )
+
+
+def test_user_level_is_group_privacy():
+    assert user_level(click_guarantee(0.5, 0.0), 30).epsilon == pytest.approx(15.0)
+    user = user_level(click_guarantee(0.5, 1e-9), 4)
+    assert (user.unit, user.epsilon) == (Unit.USER, 2.0)
+    assert user.delta == pytest.approx(4 * math.exp(1.5) * 1e-9)
+    assert user.adjacency is Adjacency.SUBSTITUTE
+    with pytest.raises(ValueError, match="already"):
+        user_level(user, 2)
+
+
+@pytest.mark.parametrize("size", [60, 5000])
+def test_group_delta_that_overflows_leaves_nothing(size):
+    assert group_privacy(1.0, 1e-9, size) == (math.inf, 0.0)
+    assert group_privacy(1.0, 0.0, size) == (size, 0.0)
+
+
+def test_group_privacy_bounds_what_the_gaussian_really_loses():
+    one = compose([dp.GaussianDpEvent(5.0)])
+    epsilon, delta = group_privacy(one.epsilon(1e-9), 1e-9, 3)
+    assert compose([dp.GaussianDpEvent(5.0 / 3)]).delta(epsilon) <= delta
