@@ -37,7 +37,7 @@ def make_impressions(readers: int = 12, seed: int = 0, longest: int = 12, growin
 
 
 def make_table(seed: int = 0, title_words: int = 9, abstract_words: int = 7, vector: int = 10) -> ArticleTable:
-    """Articles with titles and abstracts from no word to the full length, categories and text vectors."""
+    """Articles with titles and abstracts from no word to the full length, categories and text vectors of length 1."""
     generator = torch.Generator().manual_seed(seed)
 
     def texts(width: int) -> torch.Tensor:
@@ -45,11 +45,15 @@ def make_table(seed: int = 0, title_words: int = 9, abstract_words: int = 7, vec
         lengths = torch.randint(0, width + 1, (ARTICLES, 1), generator=generator)
         return torch.where(torch.arange(width) < lengths, words, 0)
 
+    def directions() -> torch.Tensor:
+        drawn = torch.randn(ARTICLES, vector, generator=generator, dtype=torch.float64)
+        return torch.nn.functional.normalize(drawn, dim=-1)
+
     return ArticleTable(
         TableSizes(words=WORDS, categories=5, subcategories=7, vector=vector),
         titles=texts(title_words),
         abstracts=texts(abstract_words),
         category=torch.randint(0, 5, (ARTICLES,), generator=generator),
         subcategory=torch.randint(0, 7, (ARTICLES,), generator=generator),
-        vectors=torch.randn(ARTICLES, vector, generator=generator, dtype=torch.float64),
+        vectors=directions(),
     )

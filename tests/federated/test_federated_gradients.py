@@ -1,10 +1,12 @@
 """The simulator gives what the loop gives: the same gradients, losses and numbers of samples."""
 
+import copy
 import math
 
 import numpy as np
 import pytest
 import torch
+from conditioning import Promise, distance, norm
 from small_log import make_impressions, make_table
 
 from discreet.federated import layout, simulator
@@ -27,7 +29,6 @@ CHANGES = {
     "plm_nr": SMALL | HEADS,
     "bilinear": SMALL,
 }
-BOUND = {torch.float32: 1e-4, torch.float64: 1e-8}
 
 
 def basis_interest(parameters, readers, randomness):
@@ -58,9 +59,7 @@ def make_case(name, dtype, *, private=False, growing=False):
 
 
 def relative_error(found, expected):
-    difference = sum(float(((found[name] - expected[name]).double() ** 2).sum()) for name in expected)
-    size = sum(float((expected[name].double() ** 2).sum()) for name in expected)
-    return (difference / size) ** 0.5
+    return distance(found, expected) / norm(expected)
 
 
 def by_loop(network, table, parameters, samples, objective):
@@ -74,13 +73,15 @@ def by_loop(network, table, parameters, samples, objective):
 @pytest.mark.parametrize("name", MODELS)
 def test_simulator_equals_loop(monkeypatch, name, dtype, growing, private):
     network, table, parameters, samples, objective = make_case(name, dtype, private=private, growing=growing)
-    expected = by_loop(network, table, parameters, samples, objective)
+    exact = Network(copy.deepcopy(network.model).double())
+    promise = Promise(lambda values: by_loop(exact, table, values, samples, objective), parameters, dtype)
+    expected = promise.exact
     weights = np.arange(1.0, len(expected) + 1)
 
     summed = summed_gradient(network, table, parameters, samples, weights, objective)
     total = {n: sum(w * e.gradient[n] for w, e in zip(weights, expected, strict=True)) for n in parameters}
-    assert relative_error(summed.gradient, total) < BOUND[dtype]
-    np.testing.assert_allclose(summed.losses, [e.loss for e in expected], rtol=BOUND[dtype])
+    assert distance(summed.gradient, total) < weights @ promise.gradient
+    assert (np.abs(summed.losses - [e.loss for e in expected]) < promise.loss).all()
     assert samples.counts.tolist() == [e.samples for e in expected]
 
     for work in (0, math.inf):  # one by one, and side by side
@@ -89,8 +90,8 @@ def test_simulator_equals_loop(monkeypatch, name, dtype, growing, private):
         for chunk in client_gradients(network, table, parameters, samples, objective):
             for place, position in enumerate(chunk.positions):
                 own = {n: value[place] for n, value in chunk.gradients.items()}
-                assert relative_error(own, expected[position].gradient) < BOUND[dtype]
-                assert chunk.losses[place] == pytest.approx(expected[position].loss, rel=BOUND[dtype])
+                assert distance(own, expected[position].gradient) < promise.gradient[position]
+                assert abs(chunk.losses[place] - expected[position].loss) < promise.loss[position]
             seen += chunk.positions.tolist()
         assert sorted(seen) == list(range(len(expected)))
 
