@@ -104,7 +104,7 @@ def test_never_reached_is_one_clear_line(tmp_path: Path, clock: Clock) -> None:
         client.front()
 
 
-@pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}", b'{"api": 2}', b'{"api": 1, "epsilon": 3}'])
+@pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}", b'{"api": 1}', b'{"api": 2, "epsilon": 3}'])
 def test_nonsense_is_a_problem_and_not_an_exception(server: PublisherServer, client: Client, body: bytes) -> None:
     server.answers_with = Reply(200, body, {})
     assert client.refresh().problem is not None

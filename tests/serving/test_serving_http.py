@@ -80,15 +80,14 @@ def refused(answer, status, words):
 
 
 def test_the_model_says_what_is_asked_for_and_what_each_ranking_costs(client, model):
-    assert model["api"] == 1
+    assert model["api"] == 2
     assert model["topics"] == TOPICS
     assert model["epsilon"] == {"sketch": 0.7, "label": 0.3, "lifetime": 1.0}
     assert [ranking["name"] for ranking in model["rankings"]] == ["local", "shortlist", "server"]
     assert [ranking["epsilon"] for ranking in model["rankings"]] == [0, 0.7, 0.7]
     assert all(ranking["bytes_a_day"] > 0 for ranking in model["rankings"])
     assert len(model["vectors"]["centre"]) == model["vectors"]["dimension"] == 64
-    again = client.get("/v1/model", headers={"If-None-Match": client.get("/v1/model").headers["etag"]})
-    assert again.status_code == 304
+    assert "etag" not in client.get("/v1/model").headers
 
 
 def test_the_catalogue_comes_in_pages_with_vectors_that_are_the_articles(client, model):

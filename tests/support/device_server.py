@@ -109,7 +109,7 @@ class PublisherServer:
 
 def public_model(topics: int) -> dict[str, Any]:
     return {
-        "api": 1,
+        "api": 2,
         "model": "model-1",
         "kind": "topics",
         "space": "space-1",

@@ -152,7 +152,7 @@ class Publisher:
 
     def _model(self) -> dict[str, Any]:
         return {
-            "api": 1,
+            "api": 2,
             "model": "m",
             "space": "s",
             "topics": _TOPICS,

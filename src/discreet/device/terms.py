@@ -12,7 +12,7 @@ from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Adjacency
 from discreet.privacy.ledger import Budget, Schedule
 
-API = 1
+API = 2
 RANKINGS = ("local", "shortlist", "server")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -16,10 +15,10 @@ from discreet.errors import InputError
 from discreet.privacy.guarantee import shown_epsilon
 from discreet.privacy.ledger import Schedule
 from discreet.privacy.mechanisms.attention import ClippedAttention
+from discreet.protocol.limits import API
 from discreet.serving.model import Served
 from discreet.serving.snapshot import Snapshot
 
-API = 1
 Ranking = Literal["local", "shortlist", "server"]
 RANKINGS: tuple[Ranking, ...] = ("local", "shortlist", "server")
 VISITS_A_DAY = 10
@@ -44,6 +43,7 @@ class Offer:
         schedule: The public epochs.
         reports: Whether training reports are taken.
         shortlist_size: How many articles a shortlist has.
+        diversity: How much categories take turns for a reader of whom nothing is known, from 0 to 1.
         qualities: For each way to rank, what was measured of it.
     """
 
@@ -51,6 +51,7 @@ class Offer:
     schedule: Schedule
     reports: bool = True
     shortlist_size: int = 200
+    diversity: float = 0.3
     qualities: Mapping[str, Any] | None = None
 
 
@@ -110,6 +111,7 @@ def document(model: Served, offer: Offer, snapshot: Snapshot, scale: float) -> d
         "schedule": offer.schedule.to_json(),
         "ranking": offer.ranking,
         "shortlist_size": offer.shortlist_size,
+        "diversity": offer.diversity,
         "rankings": [
             {
                 "name": name,
@@ -182,10 +184,9 @@ def _attention_terms(attention: ClippedAttention) -> dict[str, Any]:
     return {"theta": attention.theta, "step": attention.step, "guarantee": attention.guarantee().to_json()}
 
 
-def as_bytes(fields: dict[str, Any]) -> tuple[bytes, str]:
-    """JSON and its ETag."""
-    body = json.dumps(fields, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-    return body, f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
+def as_bytes(fields: dict[str, Any]) -> bytes:
+    """JSON."""
+    return json.dumps(fields, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
 def _plain(epsilon: float) -> float | str:

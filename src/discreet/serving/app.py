@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet import __version__
 from discreet.serving import messages as m
+from discreet.serving.catalogue import Sent
 from discreet.serving.docs_page import docs_page
 from discreet.serving.gate import MISTAKE, Gate, Limits, Metrics
 from discreet.serving.logs import log
@@ -37,6 +38,7 @@ _RECOMMEND: TypeAdapter[m.RecommendRequest] = TypeAdapter(m.RecommendRequest)
 _REFUSED: dict[int | str, dict[str, Any]] = {
     status: {"model": m.Problem, "description": text}
     for status, text in (
+        (404, "Not here."),
         (409, "Another version, or a second report."),
         (413, "Too large."),
         (415, "Not JSON."),
@@ -108,8 +110,17 @@ def _public(service: Service, metrics: Metrics) -> APIRouter:
     @router.get("/model", response_model=m.ModelAnswer, responses={503: _REFUSED[503]})
     async def model(request: Request) -> Response:
         """What a device must know before it releases anything: space, ε, schedule, ways to rank, and the promise."""
-        body, etag = service.about()
-        return _cached(request, etag) or Response(body, media_type=_JSON, headers=_etag(etag))
+        return _sent(request, service.about(), "no-store")
+
+    @router.get("/catalogue", response_model=m.CatalogueAnswer, responses=_some(503))
+    async def catalogue(request: Request) -> Response:
+        """The names of the catalogue's pages, all base scores, and the articles to show first. For all the same."""
+        return _sent(request, service.catalogue(), "no-store")
+
+    @router.get("/catalogue/{name}", response_model=m.ArticlePage, responses=_some(404, 503))
+    async def page(request: Request, name: str) -> Response:
+        """A page of the catalogue. It never changes: its name is the SHA-256 of its bytes."""
+        return _sent(request, service.page(name), "public, max-age=31536000, immutable")
 
     @router.get("/articles", response_model=m.ArticlesAnswer, responses=_some(409, 422, 503))
     async def articles(
@@ -285,6 +296,14 @@ def _first_problem(errors: list[Any]) -> str:
 
 def _some(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: _REFUSED[status] for status in statuses}
+
+
+def _sent(request: Request, sent: Sent, caching: str) -> Response:
+    """An answer for everybody, compressed where that is understood."""
+    headers = {"Cache-Control": caching, "Vary": "Accept-Encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(sent.compressed, media_type=_JSON, headers={**headers, "Content-Encoding": "gzip"})
+    return Response(sent.plain(), media_type=_JSON, headers=headers)
 
 
 def _etag(etag: str) -> dict[str, str]:

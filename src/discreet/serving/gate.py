@@ -21,6 +21,7 @@ MISTAKE = "the server made a mistake; its operator can find it in the log"
 _ROUTES = (
     "/v1/model",
     "/v1/articles",
+    "/v1/catalogue",
     "/v1/recommend",
     "/v1/reports",
     "/v1/admin/articles",
@@ -79,7 +80,11 @@ class Metrics:
         key = path, status
         found = self._by_route.get(key)
         if found is None:
-            route = path if path in _ROUTES else next((r for r in ("/v1/admin", "/web") if path.startswith(r)), "other")
+            route = (
+                path
+                if path in _ROUTES
+                else next((r for r in ("/v1/admin", "/v1/catalogue/", "/web") if path.startswith(r)), "other")
+            )
             found = self.requests.labels(route, status), self.seconds.labels(route)
             if path in _ROUTES:
                 self._by_route[key] = found

@@ -10,6 +10,8 @@ from collections.abc import Callable
 import numpy as np
 from sqlalchemy.exc import SQLAlchemyError
 
+from discreet.protocol.limits import MAX_BASE
+from discreet.serving.catalogue import Catalogue
 from discreet.serving.logs import log, log_exception
 from discreet.serving.model import Served
 from discreet.serving.popularity import Popularity
@@ -25,8 +27,11 @@ _LEVELS = 127
 class Keeper:
     """Owns the current snapshot. One thread makes new ones; everybody else reads `snapshot`, which is swapped whole."""
 
-    def __init__(self, model: Served, store: Store, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, model: Served, store: Store, clock: Callable[[], float] = time.time, diversity: float = 0.0
+    ) -> None:
         self.snapshot = Snapshot.empty(len(model.space))
+        self.catalogue = Catalogue(model.version, model.space.version, diversity)
         self.ready = False
         self.scale = 1.0 / _LEVELS
         self._model, self._store, self._clock = model, store, clock
@@ -122,7 +127,8 @@ class Keeper:
             self._popularity.of(snapshot.ids),
             int(self._clock()),
         )
-        self.snapshot = snapshot.with_base(base)
+        self.snapshot = snapshot.with_base(np.clip(np.nan_to_num(base), -MAX_BASE, MAX_BASE))
+        self.catalogue.change(self.snapshot)
 
     def _flush_shows(self) -> None:
         """Write down how often articles were shown since the last time."""

@@ -6,13 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-MOST_SKETCHES = 128
-MOST_IN_SLATE = 500
-MOST_CLICKS = 1000
-"""The most clicks that one sketch may be of; a device with more in an epoch counts its latest."""
-
-MOST_CLICKS_IN_ALL = 2000
-"""The most clicks that one request may speak of."""
+from discreet.protocol.limits import MAX_CLICKS, MAX_SKETCHES, MAX_SLATE
 
 ArticleId = Annotated[str, Field(min_length=1, max_length=120, pattern=r"^[^\x00-\x1f\x7f]+$", examples=["N42"])]
 PlainText = Annotated[str, Field(pattern=r"^[^\x00]*$")]
@@ -24,7 +18,7 @@ Base64 = Annotated[
 ]
 Epoch = Annotated[int, Field(ge=0, le=1_000_000_000, description="Number of the epoch in the public schedule.")]
 Clicks = Annotated[
-    int | None, Field(ge=0, le=MOST_CLICKS, description="How many clicks it is of; null where the length is hidden.")
+    int | None, Field(ge=0, le=MAX_CLICKS, description="How many clicks it is of; null where the length is hidden.")
 ]
 
 
@@ -46,14 +40,16 @@ class RecommendRequest(Message):
     """A question for articles. What was read is not in it: sketches are noised, and no ids come in."""
 
     space: Version
-    sketches: list[Sketch] = Field(default=[], max_length=MOST_SKETCHES)
+    sketches: list[Sketch] = Field(default=[], max_length=MAX_SKETCHES)
     open: list[Annotated[int, Field(ge=0, le=100_000)]] | None = Field(
         default=None, description="Clicks by topic that the reader declared not sensitive.", max_length=4096
     )
-    limit: int = Field(default=20, ge=1, le=MOST_IN_SLATE)
+    limit: int = Field(default=20, ge=1, le=MAX_SLATE)
     category: list[Annotated[str, Field(max_length=200)]] | None = Field(default=None, min_length=1, max_length=50)
     max_age_hours: float | None = Field(default=None, gt=0, le=1e6)
-    diversity: float | None = Field(default=None, ge=0, le=1, description="0: by score alone; 1: topics take turns.")
+    diversity: float | None = Field(
+        default=None, ge=0, le=1, description="0: by score alone; 1: categories take turns."
+    )
     details: bool = Field(default=False, description="Send titles and vectors too, so that the device can re-rank.")
 
 
@@ -61,7 +57,7 @@ class Slate(Message):
     """The articles of an answer, in the order in which the server sent them."""
 
     id: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
-    articles: list[ArticleId] = Field(min_length=2, max_length=MOST_IN_SLATE)
+    articles: list[ArticleId] = Field(min_length=2, max_length=MAX_SLATE)
     signature: Annotated[str, Field(min_length=1, max_length=100)]
 
 
@@ -133,7 +129,7 @@ class RecommendAnswer(BaseModel):
     articles: list[RankedArticle]
 
 
-class ListedArticle(BaseModel):
+class CatalogueArticle(BaseModel):
     """An article of the catalogue."""
 
     id: str
@@ -143,6 +139,11 @@ class ListedArticle(BaseModel):
     published: int | None
     topic: int
     vector: str = Field(description="Base64 of int8 coordinates; the value is int8 · vectors.scale of /v1/model.")
+
+
+class ListedArticle(CatalogueArticle):
+    """An article of the catalogue with its base score."""
+
     base: float = Field(description="The score that is the same for all readers, at the time of the answer.")
 
 
@@ -154,6 +155,30 @@ class ArticlesAnswer(BaseModel):
     more: bool
     removed: list[str]
     articles: list[ListedArticle]
+
+
+class ArticlePage(BaseModel):
+    """A page of the catalogue, which never changes."""
+
+    articles: list[CatalogueArticle]
+
+
+class PageOf(BaseModel):
+    """Where a page is: /v1/catalogue/{name}."""
+
+    name: str = Field(description="SHA-256 of the page's bytes, uncompressed, in hex.")
+    articles: int = Field(description="How many articles are in it.")
+
+
+class CatalogueAnswer(BaseModel):
+    """The whole catalogue, by the names of its pages, and what to show first."""
+
+    model: str
+    space: str
+    pages: list[PageOf]
+    bases: str = Field(description="Base64 of a little-endian float32 for each article, in the order of the pages.")
+    front: list[CatalogueArticle]
+    front_bases: list[float]
 
 
 class ReportAnswer(BaseModel):
@@ -177,6 +202,7 @@ class ModelAnswer(BaseModel):
     schedule: dict[str, Any]
     ranking: Literal["local", "shortlist", "server"]
     shortlist_size: int
+    diversity: float
     rankings: list[dict[str, Any]]
     vectors: dict[str, Any]
     content_weight: float

@@ -1,4 +1,4 @@
-"""Ranking a snapshot: masks for what is asked for, the exact best of all articles, and turns for topics."""
+"""Ranking a snapshot: masks for what is asked for, the exact best of all articles, and turns for categories."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from discreet.serving.snapshot import Snapshot
 from discreet.serving.topk import best
 
-POOL = 300
+POOL = 500
 """How many of the best articles a diverse answer is chosen from."""
 _HOUR = 3600
 
@@ -24,7 +24,7 @@ class Wanted:
         limit: How many articles.
         categories: Of which categories, if not of all.
         newest_hours: Published within so many hours, if age matters.
-        diversity: From 0, by score alone, to 1, where topics take turns.
+        diversity: From 0, by score alone, to 1, where categories take turns.
     """
 
     limit: int
@@ -41,7 +41,7 @@ def rank(
     if not wanted.diversity:
         return best(snapshot.scores, snapshot.base, interest, wanted.limit, allowed)
     rows, scores = best(snapshot.scores, snapshot.base, interest, max(POOL, wanted.limit), allowed)
-    order = diverse_order(scores, snapshot.topic[rows], wanted.limit, wanted.diversity)
+    order = diverse_order(scores, snapshot.category[rows], wanted.limit, wanted.diversity)
     return rows[order], scores[order]
 
 
@@ -59,25 +59,22 @@ def _allowed(snapshot: Snapshot, wanted: Wanted, now: int) -> NDArray[np.bool_] 
 
 
 def diverse_order(
-    scores: NDArray[np.floating], topics: NDArray[np.int64], limit: int, diversity: float
+    scores: NDArray[np.floating], categories: NDArray[np.integer], limit: int, diversity: float
 ) -> NDArray[np.int64]:
-    """Maximal marginal relevance (Carbonell and Goldstein 1998), greedily, with topics for similarity.
+    """The order in which to take a pool's articles, whose scores come best first.
 
-    Each step takes the largest (1 − λ)·relevance − λ·(chosen of the same topic)/(chosen so far + 1), where relevance
-    is the score scaled to [0, 1] over the pool.
+    Each step takes the largest score − d·s·n, with s the standard deviation of the pool's scores and n how many of the
+    article's category were taken before. Devices do the same (docs/reference/protocol.md).
     """
     count = min(limit, len(scores))
     if not count:
         return np.zeros(0, np.int64)
-    low, high = float(scores.min()), float(scores.max())
-    relevance = (1 - diversity) * ((scores - low) / (high - low) if high > low else np.zeros(len(scores)))
-    places, number = np.unique(topics, return_inverse=True)
-    taken = np.zeros(len(places))
-    left = np.ones(len(scores), np.bool_)
+    value = scores.astype(np.float64)
+    malus = diversity * float(value.std())
+    _, number = np.unique(categories, return_inverse=True)
     order = np.empty(count, np.int64)
     for place in range(count):
-        value = np.where(left, relevance - diversity * taken[number] / (place + 1), -np.inf)
         order[place] = value.argmax()
-        left[order[place]] = False
-        taken[number[order[place]]] += 1
+        value[number == number[order[place]]] -= malus
+        value[order[place]] = -np.inf
     return order

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.protocol.limits import MAX_CLICKS_IN_ALL, MAX_SKETCHES
 from discreet.serving.about import Offer, as_bytes, document
+from discreet.serving.catalogue import Sent
 from discreet.serving.journal import Journal
 from discreet.serving.keeper import Keeper
 from discreet.serving.messages import (
-    MOST_CLICKS_IN_ALL,
-    MOST_SKETCHES,
     LabelReport,
     NewArticle,
     RecommendRequest,
@@ -44,7 +44,7 @@ class Service:
 
     def __init__(self, model: Served, store: Store, offer: Offer, clock: Callable[[], float] = time.time) -> None:
         self.model, self.store, self.offer = model, store, offer
-        self.keeper = Keeper(model, store, clock)
+        self.keeper = Keeper(model, store, clock, offer.diversity)
         self.journal = Journal(store)
         self._clock = clock
         self._slates = Slates(store.signing_key())
@@ -53,10 +53,10 @@ class Service:
             len(model.space),
             model.epsilon_sketch,
             model.hide_length,
-            MOST_SKETCHES,
+            MAX_SKETCHES,
         )
         self._nobody = np.zeros(len(model.space))
-        self._about: tuple[Snapshot, bytes, str] | None = None
+        self._about: tuple[Snapshot, Sent] | None = None
 
     def start(self) -> None:
         """Begin to work in the background."""
@@ -71,16 +71,28 @@ class Service:
     @property
     def snapshot(self) -> Snapshot:
         """The catalogue now, or a refusal before there is one."""
-        if not self.keeper.ready:
-            raise Refusal(503, "the catalogue is being prepared; try again in a moment", retry_after=2)
+        self._require_ready()
         return self.keeper.snapshot
 
-    def about(self) -> tuple[bytes, str]:
-        """The answer of /v1/model and its ETag."""
+    def about(self) -> Sent:
+        """The answer of /v1/model."""
         snapshot = self.snapshot
         if self._about is None or self._about[0] is not snapshot:
-            self._about = (snapshot, *as_bytes(document(self.model, self.offer, snapshot, self.keeper.scale)))
-        return self._about[1:]
+            self._about = snapshot, Sent.of(as_bytes(document(self.model, self.offer, snapshot, self.keeper.scale)))
+        return self._about[1]
+
+    def catalogue(self) -> Sent:
+        """The list of the catalogue's pages, with the articles to show first."""
+        self._require_ready()
+        return self.keeper.catalogue.listing
+
+    def page(self, name: str) -> Sent:
+        """A page of the catalogue."""
+        self._require_ready()
+        found = self.keeper.catalogue.page(name)
+        if found is None:
+            raise Refusal(404, "no page has this name; ask /v1/catalogue again")
+        return found
 
     def page_of_articles(self, since: int, limit: int) -> tuple[Callable[[], bytes], str]:
         """A page of the catalogue, made when it is called, and its ETag."""
@@ -150,8 +162,8 @@ class Service:
                 raise Refusal(422, f"open has {len(asked.open)} counts; this space has {len(counts)}")
             counts = counts + np.asarray(asked.open, np.int64)
             clicks += sum(asked.open) if self._terms.counts_clicks else 0
-        if clicks > MOST_CLICKS_IN_ALL:
-            raise Refusal(422, f"these are {clicks} clicks; send the sketches of at most {MOST_CLICKS_IN_ALL}")
+        if clicks > MAX_CLICKS_IN_ALL:
+            raise Refusal(422, f"these are {clicks} clicks; send the sketches of at most {MAX_CLICKS_IN_ALL}")
         interest = self.model.interest(counts, clicks if self._terms.counts_clicks else None, len(asked.sketches))
         if not np.isfinite(interest).all():
             raise Refusal(422, "these sketches give no interest that can be ranked with")
@@ -205,6 +217,10 @@ class Service:
             clicks=report.clicks,
             release=base64.b64decode(report.release),
         )
+
+    def _require_ready(self) -> None:
+        if not self.keeper.ready:
+            raise Refusal(503, "the catalogue is being prepared; try again in a moment", retry_after=2)
 
     def _epoch(self) -> int:
         return max(0, self.offer.schedule.epoch_at(int(self._clock())))

@@ -60,7 +60,7 @@ import { personalScores, toBase64 } from "./ranking.js";
 import { labelMechanism, sketchMechanism } from "./releases.js";
 import { answer, openStorage } from "./storage.js";
 
-const API = 1, MOST_SKETCHES = 128, MOST_CLICKS = 1000;
+const API = 2, MOST_SKETCHES = 128, MOST_CLICKS = 1000;
 const CHOICES = { epsilon: null, openCategories: [] };
 
 export async function openDevice({ url = "", fetch, random, now, database = "discreet" } = {}) {
