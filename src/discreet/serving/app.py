@@ -243,6 +243,11 @@ def _pages(app: FastAPI) -> None:
         index = WEB / "index.html"
         return FileResponse(index) if index.exists() else HTMLResponse(docs_page(app.openapi()))
 
+    @app.get("/worker.js", include_in_schema=False)
+    async def worker() -> FileResponse:
+        """The service worker, from a path that lets it keep the page at / for when there is no connection."""
+        return FileResponse(WEB / "worker.js", media_type="text/javascript", headers={"Cache-Control": "no-cache"})
+
     app.mount("/web", StaticFiles(directory=WEB, check_dir=False), name="web")
 
 

@@ -1,0 +1,143 @@
+/** What a device accepts: a copy of `protocol/schema.json`, which a test keeps equal. `docs/reference/protocol.md` has the words. */
+
+export const SCHEMA = {
+  "api": 2,
+  "limits": {
+    "max_answer_bytes": 33554432,
+    "max_pages": 20000,
+    "max_articles": 500000,
+    "max_sketches": 128,
+    "max_clicks": 1000,
+    "max_clicks_in_all": 2000,
+    "max_slate": 500,
+    "max_epsilon": 10.0,
+    "min_epsilon": 0.001,
+    "min_epoch_seconds": 86400,
+    "max_epoch_seconds": 31536000,
+    "min_slate_articles": 10,
+    "min_topic_articles": 3,
+    "max_reports": 1000
+  },
+  "model": {
+    "type": "object",
+    "properties": {
+      "api": {"type": "integer", "minimum": 2, "maximum": 2},
+      "model": {"type": "string", "minLength": 1, "maxLength": 80},
+      "space": {"type": "string", "minLength": 1, "maxLength": 80},
+      "topics": {"type": "integer", "minimum": 2, "maximum": 1024},
+      "epsilon": {
+        "type": "object",
+        "properties": {
+          "sketch": {"type": "number", "minimum": 0, "maximum": 10},
+          "label": {"type": "number", "minimum": 0, "maximum": 10},
+          "lifetime": {"type": "number", "minimum": 0, "maximum": 10}
+        },
+        "required": ["sketch", "label", "lifetime"]
+      },
+      "unit": {"type": "string", "enum": ["click"]},
+      "adjacency": {"type": "string", "enum": ["substitute", "add/remove"]},
+      "schedule": {
+        "type": "object",
+        "properties": {
+          "start": {"type": "string", "pattern": "^20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\+00:00$", "maxLength": 25},
+          "length_seconds": {"type": "integer", "minimum": 86400, "maximum": 31536000}
+        },
+        "required": ["start", "length_seconds"]
+      },
+      "ranking": {"type": "string", "enum": ["local", "shortlist", "server"]},
+      "shortlist_size": {"type": "integer", "minimum": 1, "maximum": 500},
+      "diversity": {"type": "number", "minimum": 0, "maximum": 1},
+      "content_weight": {"type": "number", "minimum": -1000000, "maximum": 1000000},
+      "vectors": {
+        "type": "object",
+        "properties": {
+          "dimension": {"type": "integer", "minimum": 1, "maximum": 1024},
+          "scale": {"type": "number", "minimum": 1e-12, "maximum": 1000000},
+          "centre": {"type": "array", "maxItems": 1024, "items": {"type": "number", "minimum": -1000000, "maximum": 1000000}}
+        },
+        "required": ["dimension", "scale", "centre"]
+      },
+      "reports": {"type": "boolean"},
+      "words": {"type": "array", "maxItems": 50, "items": {"type": "string", "maxLength": 2000}},
+      "rankings": {
+        "type": "array", "maxItems": 3,
+        "items": {
+          "type": "object",
+          "properties": {
+            "name": {"type": "string", "enum": ["local", "shortlist", "server"]},
+            "epsilon": {"type": "number", "minimum": 0, "maximum": 10},
+            "bytes_a_day": {"type": "integer", "minimum": 0, "maximum": 9007199254740991},
+            "words": {"type": "string", "maxLength": 2000}
+          },
+          "required": ["name", "epsilon"]
+        }
+      }
+    },
+    "required": ["api", "model", "space", "topics", "epsilon", "unit", "adjacency", "schedule", "ranking", "shortlist_size", "content_weight", "vectors", "reports"]
+  },
+  "article": {
+    "type": "object",
+    "properties": {
+      "id": {"type": "string", "minLength": 1, "maxLength": 120, "pattern": "^[^\\u0000-\\u001f\\u007f]+$"},
+      "title": {"type": "string", "maxLength": 2000},
+      "abstract": {"type": "string", "maxLength": 20000},
+      "category": {"type": "string", "maxLength": 200},
+      "section": {"type": "string", "maxLength": 200},
+      "published": {"type": ["integer", "null"], "minimum": 0, "maximum": 1099511627776},
+      "url": {"type": "string", "maxLength": 2000, "pattern": "^(https?://[^\\u0000-\\u0020\\u007f-\\u00a0\\u1680\\u2000-\\u200f\\u2028-\\u202f\\u205f\\u3000\\ufeff]+)?$"},
+      "image": {"type": "string", "maxLength": 2000, "pattern": "^(https?://[^\\u0000-\\u0020\\u007f-\\u00a0\\u1680\\u2000-\\u200f\\u2028-\\u202f\\u205f\\u3000\\ufeff]+)?$"},
+      "topic": {"type": "integer", "minimum": 0, "maximum": 1023},
+      "vector": {"type": "string", "maxLength": 1368, "pattern": "^[A-Za-z0-9+/]*={0,2}$"}
+    },
+    "required": ["id", "title", "category", "topic", "vector"]
+  },
+  "catalogue": {
+    "type": "object",
+    "properties": {
+      "model": {"type": "string", "minLength": 1, "maxLength": 80},
+      "space": {"type": "string", "minLength": 1, "maxLength": 80},
+      "pages": {
+        "type": "array", "maxItems": 20000,
+        "items": {
+          "type": "object",
+          "properties": {
+            "name": {"type": "string", "pattern": "^[0-9a-f]{64}$", "maxLength": 64},
+            "articles": {"type": "integer", "minimum": 1, "maximum": 5000}
+          },
+          "required": ["name", "articles"]
+        }
+      },
+      "bases": {"type": "string", "maxLength": 2666672, "pattern": "^[A-Za-z0-9+/]*={0,2}$"},
+      "front": {"type": "array", "maxItems": 500, "items": {"$ref": "article"}},
+      "front_bases": {"type": "array", "maxItems": 500, "items": {"type": "number", "minimum": -1000000, "maximum": 1000000}}
+    },
+    "required": ["model", "space", "pages", "bases", "front", "front_bases"]
+  },
+  "page": {
+    "type": "object",
+    "properties": {
+      "articles": {"type": "array", "minItems": 1, "maxItems": 5000, "items": {"$ref": "article"}}
+    },
+    "required": ["articles"]
+  },
+  "recommend": {
+    "type": "object",
+    "properties": {
+      "model": {"type": "string", "minLength": 1, "maxLength": 80},
+      "slate": {"type": "string", "pattern": "^[0-9a-f]{32}$", "maxLength": 32},
+      "signature": {"type": "string", "minLength": 1, "maxLength": 100, "pattern": "^[A-Za-z0-9_-]+$"},
+      "articles": {
+        "type": "array", "minItems": 1, "maxItems": 500,
+        "items": {
+          "type": "object",
+          "properties": {
+            "id": {"type": "string", "minLength": 1, "maxLength": 120, "pattern": "^[^\\u0000-\\u001f\\u007f]+$"},
+            "base": {"type": "number", "minimum": -1000000, "maximum": 1000000}
+          },
+          "required": ["id", "base"]
+        }
+      }
+    },
+    "required": ["model", "slate", "signature", "articles"]
+  }
+};
