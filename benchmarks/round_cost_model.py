@@ -79,7 +79,7 @@ def wrapped_sent(size: SumSize) -> int:
 
 def wrapped_received(size: SumSize, task: int) -> int:
     """What a survivor's requests have in all, the task (the model's parameters) among them; no keys of the roster."""
-    begin = HEAD + 16 + NUMBER * (1 + size.plan.clients) + 6 * NUMBER + DIGEST + NUMBER
+    begin = HEAD + 16 + NUMBER * (1 + size.plan.clients) + 6 * NUMBER + 2 * DIGEST + NUMBER
     return begin + sum(received(size).values()) + 4 * (HEAD + 2 * NUMBER) + NUMBER + task
 
 

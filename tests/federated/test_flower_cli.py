@@ -22,8 +22,9 @@ from discreet.federated.nodes.requests import Refusal, read_answer
 
 @pytest.fixture
 def deployment(tmp_path: Path) -> Path:
-    folder = tmp_path / "deployment"
-    write_deployment(folder, tmp_path, 2)
+    folder, data = tmp_path / "deployment", tmp_path / "ratings.csv"
+    data.write_text("user,item,rating\n" + "".join(f"u{n},i{n % 3},{1 + n % 5}\n" for n in range(12)))
+    write_deployment(folder, data, 2)
     return folder
 
 

@@ -22,13 +22,16 @@ from discreet.federated.nodes.requests import (
     Refusal,
     Unknown,
     job_digest,
+    purpose,
     read_answer,
     read_request,
+    task_digest,
 )
 from discreet.federated.secure_sum import Identity, Plan, Step, Terms
 from discreet.federated.secure_sum.refusals import MalformedMessage
 
 ROUND = bytes(range(16))
+TASK = b"add up"
 
 
 def invitation(town, invited=None, round_id=ROUND, **changes):
@@ -36,7 +39,8 @@ def invitation(town, invited=None, round_id=ROUND, **changes):
     invited = tuple(invited or town.roster)
     plan = Plan.default(max(2, len(invited)))
     known = {node: town.roster.get(node, bytes([node]) * 32) for node in invited}
-    context = bytes(32) if len(invited) < 2 else Terms(round_id, known, plan, LENGTH, 64).digest
+    meaning = purpose(job_digest(JOB), task_digest(TASK), town.roster)
+    context = bytes(32) if len(invited) < 2 else Terms(round_id, known, plan, LENGTH, 64, meaning).digest
     begin = Begin(
         context=context,
         round_id=round_id,
@@ -45,6 +49,7 @@ def invitation(town, invited=None, round_id=ROUND, **changes):
         length=LENGTH,
         bits=64,
         job=job_digest(JOB),
+        task=task_digest(TASK),
         description=JOB,
     )
     return replace(begin, **changes)
@@ -75,8 +80,10 @@ def test_terms_that_a_host_accepts():
         ({"bits": 0}, "mod 2^64"),
         ({"length": 0}, "entries"),
         ({"length": 2**32 - 1}, "entries"),
-        ({"context": bytes(32)}, "other keys"),
-        ({"length": LENGTH + 1}, "other keys"),
+        ({"context": bytes(32)}, "another job, task or roster"),
+        ({"length": LENGTH + 1}, "another job, task or roster"),
+        ({"task": task_digest(b"take away")}, "another job, task or roster"),
+        ({"job": job_digest(b"another job")}, "another job, task or roster"),
     ],
 )
 def test_terms_that_a_host_refuses(changes, reason):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from discreet.federated.nodes.requests import Begin, Done, Proceed, job_digest
+from discreet.federated.nodes.requests import Begin, Done, Proceed, job_digest, task_digest
 from discreet.federated.secure_sum import Client, Identity, Plan, Server, Step, Terms
 from discreet.federated.secure_sum.messages import Message
 from discreet.methods.dp_fedavg import DPFedAvg
@@ -46,6 +46,7 @@ class Wire:
             length=terms.length,
             bits=terms.bits,
             job=job_digest(b"a job"),
+            task=task_digest(b"a task"),
         )
         self.of_party = dict.fromkeys(terms.roster, 0)
         self.to_party = dict.fromkeys(terms.roster, len(begin.to_bytes()))

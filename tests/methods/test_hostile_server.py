@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from rounds_by_hand import described
+from rounds_by_hand import described, open_job
 
 from discreet.errors import DiscreetError
 from discreet.federated.chance import SecretChance
@@ -16,7 +16,7 @@ from discreet.federated.nodes import Assignment
 from discreet.methods.across import on_one_machine
 from discreet.methods.dp_fedavg import UNIT, DPFedAvg
 from discreet.methods.dp_fedrec import DPFedRec
-from discreet.methods.node_job import open_job, write_task
+from discreet.methods.node_job import write_task
 
 
 @pytest.fixture
@@ -123,3 +123,62 @@ def test_a_simulation_is_not_gone_on_with_as_if_it_had_been_real(task, tmp_path)
     real = dataclasses.replace(on_one_machine(task, 2), simulated=False)
     with pytest.raises(DiscreetError, match="another training \\(noise differ\\)"):
         method.train(task, 1, checkpoint, real)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"rounds": 100_001}, "rounds of at most 100,000"),
+        ({"negatives": 101}, "negatives of at most 100"),
+        ({"local_steps": 101}, "local_steps of at most 100"),
+    ],
+)
+def test_a_node_computes_no_more_than_nodes_allow(task, node, change, reason):
+    told = dataclasses.replace(described(DPFedAvg(rounds=3), task, 7), method=DPFedAvg(**{"rounds": 3, **change}))
+    with pytest.raises(DiscreetError, match=reason):
+        open_job(node, told.to_bytes())
+
+
+def test_a_promise_that_the_node_does_not_find_itself_is_refused(task, node):
+    """It is in the description, and so in what all nodes of a sum sign."""
+    told = described(DPFedAvg(rounds=3), task, 7)
+    assert told.promise.startswith("ε = 3, δ = 1e-06 per user (zero out) against the server, lifetime")
+    with pytest.raises(DiscreetError, match="promises readers something else"):
+        open_job(node, dataclasses.replace(told, promise=told.promise.replace("ε = 3", "ε = 1")).to_bytes())
+
+
+def test_numbers_that_are_none_are_refused_before_a_model_is_made_of_them(task, node):
+    told = described(DPFedAvg(rounds=3), task, 7)
+    wrong = [
+        dataclasses.replace(told, centre=told.centre * np.float32(np.nan)),
+        dataclasses.replace(told, fixed={name: part + np.float32(np.inf) for name, part in told.fixed.items()}),
+    ]
+    for one in wrong:
+        with pytest.raises(DiscreetError, match=r"not finite|as servers write it"):
+            open_job(node, one.to_bytes())
+    for seed in (-1, 2**63):
+        with pytest.raises(DiscreetError, match="seed"):
+            open_job(node, dataclasses.replace(told, seed=seed).to_bytes())
+
+
+def test_readers_that_cannot_be_used_are_no_reason_to_refuse(task, node, monkeypatch):
+    """Their book is of other readers, or the program fails over them: noise goes out, and nobody joins."""
+    method = DPFedAvg(rounds=3)
+    contribute = open_job(node, described(method, task, 7).to_bytes())
+    contribution(contribute, method, task)
+    (book,) = (node.folder / "participations").iterdir()
+    SecretChance(book, "others")._write(1, np.arange(3, dtype=np.int32), np.zeros(3, np.int64))
+    second = contribution(contribute, method, task, 2)
+    assert second[:-1].std() > 0.5 * method.multiplier * UNIT
+
+    def fail(*_, **__):
+        raise IndexError("reader 42 clicked on 7")
+
+    book.unlink()
+    other = dataclasses.replace(node, folder=node.folder.with_name("node-3"), number=3)
+    contribute = open_job(other, described(method, task, 7).to_bytes())
+    failing = method.setup(task, 7).clients.__class__
+    draw = failing.draw
+    monkeypatch.setattr(failing, "draw", lambda self, chosen, *a: fail() if len(chosen) else draw(self, chosen, *a))
+    third = contribution(contribute, method, task, 1)
+    assert third[:-1].std() > 0.5 * method.multiplier * UNIT

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from rounds_by_hand import assert_learnt, by_hand, described
+from rounds_by_hand import assert_learnt, by_hand, described, open_job
 
 from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
@@ -22,7 +22,7 @@ from discreet.methods.federated import Parties
 from discreet.methods.fednewsrec import FedNewsRec
 from discreet.methods.fedrec import FedRec
 from discreet.methods.neural import Part
-from discreet.methods.node_job import Description, open_job, read_task, write_task
+from discreet.methods.node_job import Description, read_task, write_task
 from discreet.methods.privaterec import PrivateRec
 
 METHODS = [

@@ -5,12 +5,17 @@ import torch
 from discreet.federated.secure_sum.plan import Plan
 from discreet.methods.federated import Parties
 from discreet.methods.neural import Part, trained_parameters
-from discreet.methods.node_job import Description
+from discreet.methods.node_job import Description, job_opener
 
 
 def described(method, task, seed, *, simulated=False):
     """The job of a training, as the server would describe it."""
     return Description.of(method, task, method.setup(task, seed), simulated=simulated)
+
+
+def open_job(node, description):
+    """Open a job at a node that has just been started."""
+    return job_opener(node)(description)
 
 
 def by_hand(method, task, seed, nodes, present):

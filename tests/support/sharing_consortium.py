@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 from discreet.data.open import open_ratings
@@ -14,7 +13,7 @@ from discreet.federated.nodes import Host, SecureSums
 from discreet.federated.secure_sum import Identity
 from discreet.vendors.partition import partition
 from discreet.vendors.sharing.job import ShareJob
-from discreet.vendors.sharing.node_job import open_job
+from discreet.vendors.sharing.node_job import job_opener
 
 
 def write_csv(ratings: Ratings, path: Path) -> Path:
@@ -66,7 +65,7 @@ class Consortium:
 
     def start(self, number: int) -> None:
         """Start a node's host (anew): it knows no job and is in no round."""
-        opened = partial(open_job, self.settings(number))
+        opened = job_opener(self.settings(number))
         self.hosts[number] = Host(self.identities[number], self.roster, opened)
 
     def sums(self, job: ShareJob, patience: float = 0.4) -> SecureSums:

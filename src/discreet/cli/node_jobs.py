@@ -13,19 +13,28 @@ if TYPE_CHECKING:
     from discreet.federated.nodes import Contribute, OpenJob
 
 KINDS = {
-    "train": "discreet.methods.node_job:open_job",
-    "share": "discreet.vendors.sharing.node_job:open_job",
+    "train": "discreet.methods.node_job",
+    "share": "discreet.vendors.sharing.node_job",
 }
-"""Kind of job to 'module:function', imported when such a job comes; called with settings and description."""
+"""Kind of job to the module whose `job_opener` opens such jobs, by a node's settings."""
 
 
 def open_job_for(settings: NodeSettings) -> OpenJob:
-    """How this node opens jobs: by their kind, which is in the JSON of their first line."""
+    """How this node opens jobs: those of the kind that its data is for. The data is read now.
+
+    Raises:
+        InputError: the data cannot be read.
+    """
+    from discreet.data.open import recognise
+
+    own = "share" if recognise(settings.data) == "ratings" else "train"
+    opened: OpenJob = importlib.import_module(KINDS[own]).job_opener(settings)
 
     def open_job(description: bytes) -> Contribute:
-        module, _, function = KINDS[kind_of(description)].partition(":")
-        opened: Contribute = getattr(importlib.import_module(module), function)(settings, description)
-        return opened
+        kind = kind_of(description)
+        if kind != own:
+            raise DiscreetError(f"this node hosts data for jobs of the kind {own}, not {kind}")
+        return opened(description)
 
     return open_job
 

@@ -1,8 +1,11 @@
 """Training as a job of nodes: what the server tells them, what each computes, and when it refuses.
 
 A node knows its readers, the server the model. The description of the job says once what is trained and how; each
-round's task carries the parameters and the round's number. A node opens a job only if both mean the same articles and
-the same text vectors.
+round's task carries the parameters and the round's number. A node opens a job only if both mean the same articles, the
+same text vectors, and the same promise to readers.
+
+No refusal depends on what readers did: the node's data is read before the server is heard at all, and where it cannot
+be used later on, the node gives its noise and nothing else.
 """
 
 from __future__ import annotations
@@ -10,37 +13,42 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import math
+import logging
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 from safetensors.torch import load, save
 
 from discreet.data.news import Articles, NewsData
-from discreet.data.open import open_news
-from discreet.errors import DiscreetError
-from discreet.federated.chance import Chance, SecretChance, SimulatedChance
+from discreet.data.open import open_with_train
+from discreet.errors import DiscreetError, InputError
+from discreet.federated.chance import Attendance, Chance, Positions, SecretChance, SimulatedChance
 from discreet.federated.flower.configuration import NodeSettings
 from discreet.federated.lattice import Integers
-from discreet.federated.nodes import Assignment, Contribute
+from discreet.federated.nodes import Assignment, Contribute, OpenJob
 from discreet.federated.nodes.spending import Spending
 from discreet.federated.objective import Parameters
 from discreet.methods.base import Task
 from discreet.methods.federated import FederatedMethod, Parties
 from discreet.methods.neural import Part, Setup, fixed_parts, title_vectors
 from discreet.methods.registry import method_from_plain, plain_settings
+from discreet.privacy.guarantee import Guarantee, Scope
+from discreet.privacy.noise import Noise
 from discreet.progress import notice
 
 KIND = "train"
-FORMAT = 1
+FORMAT = 2
+LIMITS = {"rounds": 100_000, "negatives": 100, "local_steps": 100, "history_clicks": 1_000}
+"""What a node computes at most for any server, whatever its data is."""
+_MAX_SEED = 2**63 - 1
+_log = logging.getLogger(__name__)
 _NUMBER = struct.Struct("<Q")
 
 
@@ -58,6 +66,7 @@ class Description:
         simulated: whether nodes may draw from the seed what should be secret, so that the run says so.
         fixed: what the model has taken from public articles and does not train. Two machines might compute it
             differently, and sums of updates to different models mean nothing.
+        promise: what readers are promised for all rounds. It is here so that all nodes of a sum have agreed on it.
     """
 
     method: FederatedMethod
@@ -68,6 +77,7 @@ class Description:
     catalogue: str
     simulated: bool = False
     fixed: Mapping[str, NDArray[np.float32]] = field(default_factory=dict, repr=False)
+    promise: str = ""
 
     @classmethod
     def of(cls, method: FederatedMethod, task: Task, setup: Setup, *, simulated: bool = False) -> Description:
@@ -76,7 +86,8 @@ class Description:
         source, centre = (titles.vectors.source, titles.centre) if titles else ("", np.zeros(0, np.float32))
         fixed = {name: part.numpy() for name, part in fixed_parts(setup.network.model).items()}
         catalogue = catalogue_digest(task.data.articles)
-        return cls(method, setup.seed, task.text, source, centre, catalogue, simulated, fixed)
+        promise = str(_guarantee(method, method.start(setup)))
+        return cls(method, setup.seed, task.text, source, centre, catalogue, simulated, fixed, promise)
 
     def to_bytes(self) -> bytes:
         """One line of JSON."""
@@ -92,6 +103,7 @@ class Description:
             "catalogue": self.catalogue,
             "simulated": self.simulated,
             "fixed": base64.b64encode(save_arrays(dict(self.fixed))).decode(),
+            "promise": self.promise,
         }
         return json.dumps(about, sort_keys=True).encode() + b"\n"
 
@@ -105,13 +117,31 @@ class Description:
             method = method_from_plain(str(about["method"]), about["settings"])
             centre = np.array(about["centre"], np.float32)
             fixed = load_arrays(base64.b64decode(about["fixed"], validate=True))
-            told = (about["text"], about["source"], centre, about["catalogue"], bool(about["simulated"]), fixed)
-            described = cls(method, int(about["seed"]), *told)  # type: ignore[arg-type]
-        except (ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
-            raise DiscreetError(f"the description of the training cannot be read ({error})") from error
+            told = (about["text"], about["source"], centre, about["catalogue"], about["simulated"], fixed)
+            described = cls(method, about["seed"], *told, about["promise"])  # type: ignore[arg-type]
+            exact = described.to_bytes() == data
+        except DiscreetError:
+            raise
+        except Exception as error:
+            raise DiscreetError("the description of the training cannot be read") from error
         if not isinstance(method, FederatedMethod):
             raise DiscreetError(f"{about['method']} does not train over nodes")
+        if not exact:
+            raise DiscreetError("the description of the training is not as servers write it")
+        described._check()
         return described
+
+    def _check(self) -> None:
+        """Refuse what no honest server asks for: too much work, or numbers that are none."""
+        for name, most in LIMITS.items():
+            if getattr(self.method, name, 0) > most:
+                raise DiscreetError(f"nodes allow {name} of at most {most:,}, not {getattr(self.method, name):,}")
+        if type(self.seed) is not int or not 0 <= self.seed <= _MAX_SEED:
+            raise DiscreetError("the seed of a training is a whole number from 0 to 2^63 - 1")
+        if type(self.simulated) is not bool:
+            raise DiscreetError("a training is simulated, or it is not")
+        if not all(np.isfinite(values).all() for values in (self.centre, *self.fixed.values())):
+            raise DiscreetError("the description of the training has numbers that are not finite")
 
     def task(self, data: NewsData) -> Task:
         """The same task with a node's own data, if the articles and the text vectors are the server's.
@@ -133,43 +163,50 @@ class Description:
         return task
 
 
-def open_job(node: NodeSettings, description: bytes) -> Contribute:
-    """Take part in a training, on the node's own conditions.
+def job_opener(node: NodeSettings) -> OpenJob:
+    """How a node opens trainings, on its own conditions. Its data is read now, before any server is heard.
 
     Raises:
-        DiscreetError: it would cost readers more than the node allows, is about other articles, or is no training.
+        InputError: the data cannot be read.
     """
-    described = Description.from_bytes(description)
-    job = hashlib.blake2b(description, digest_size=16).hexdigest()
-    data = open_news(node.data)
-    chance = None
-    if node.noise == "secure":
-        audience = hashlib.blake2b("\n".join(data.readers).encode(), digest_size=16).hexdigest()
-        chance = SecretChance(node.folder / "participations" / f"{job}.safetensors", audience)
-    opened = TrainingNode(described, described.task(data), Part(node.number, *node.part_of()), chance)
-    spending = Spending(node.folder / "spent", node.most_epsilon)
-    cost = opened.cost()
-    spending.check(job, *cost)
-    if chance is None and opened.method.secret_noise and not described.simulated:
-        raise DiscreetError("this node's noise is simulated, and the server would take it for secret")
+    data = open_with_train(node.data)
+    audience = hashlib.blake2b("\n".join(data.readers).encode(), digest_size=16).hexdigest()
 
-    def contribute(assignment: Assignment) -> Integers:
-        spending.check(job, *cost)
-        if chance and opened.method.secret_noise and spending.charged(job) and not chance.book.exists():
-            raise DiscreetError("the node's book of who has joined is lost; nobody may join this training again")
-        given = opened.contribute(assignment)
-        spending.charge(job, *cost)
-        return given
+    def open_job(description: bytes) -> Contribute:
+        described = Description.from_bytes(description)
+        job = hashlib.blake2b(description, digest_size=16).hexdigest()
+        chance = None
+        if node.noise == "secure":
+            chance = SecretChance(node.folder / "participations" / f"{job}.safetensors", audience)
+        opened = TrainingNode(described, described.task(data), Part(node.number, *node.part_of()), chance)
+        spending, cost = Spending(node.folder / "spent", node.most_epsilon), opened.cost
+        spending.check(job, cost)
+        if chance is None and opened.method.secret_noise and not described.simulated:
+            raise DiscreetError("this node's noise is simulated, and the server would take it for secret")
 
-    notice(
-        f"training {described.method.name}, {described.method.rounds} rounds, {len(opened.setup.clients):,} readers"
-        f" here, {node.noise} noise"
-    )
-    return contribute
+        def contribute(assignment: Assignment) -> Integers:
+            spending.check(job, cost)
+            if chance and opened.method.secret_noise and spending.charged(job) and not chance.book.exists():
+                raise DiscreetError("the node's book of who has joined is lost; nobody may join this training again")
+            given = opened.contribute(assignment)
+            spending.charge(job, cost)
+            return given
+
+        notice(
+            f"training {described.method.name}, {described.method.rounds} rounds, {len(opened.setup.clients):,} readers"
+            f" here, {node.noise} noise, {cost}"
+        )
+        return contribute
+
+    return open_job
 
 
 class TrainingNode:
-    """A node's side of a training: the model, its own readers, and an answer to every task."""
+    """A node's side of a training: the model, its own readers, and an answer to every task.
+
+    Attributes:
+        cost: What the whole training costs readers; infinite where it guarantees nothing, or its noise is no secret.
+    """
 
     def __init__(self, description: Description, task: Task, part: Part, chance: Chance | None = None) -> None:
         self.method = description.method
@@ -180,22 +217,49 @@ class TrainingNode:
         for name, fixed in own.items():
             fixed.copy_(torch.from_numpy(description.fixed[name].copy()))
         self.start: Parameters = self.method.start(self.setup)
-
-    def cost(self) -> tuple[float, float]:
-        """(ε, δ) of the whole training; infinite where it guarantees nothing, or its noise is no secret."""
-        told = self.method.guarantee({name: value.numpy() for name, value in self.start.items()})
+        told = _guarantee(self.method, self.start)
+        if str(told) != description.promise:
+            raise DiscreetError(f"the server promises readers something else than this node finds: {told}")
         secret = self.method.secret_noise and not isinstance(self.setup.chance, SimulatedChance)
-        if told is None or not secret:
-            return math.inf, 0.0
-        return told.epsilon, told.delta
+        self.cost = told if secret else Guarantee.unprotected("noise that is no secret", Scope.LIFETIME)
 
     def contribute(self, assignment: Assignment) -> Integers:
-        """The contribution to the round that the task names."""
+        """The contribution to the round that the task names.
+
+        Where the node's readers cannot be used (their book is of other readers, or the program fails over them),
+        nobody joins: a refusal would tell, without any noise, that there are such readers.
+        """
         parameters, number = read_task(assignment.task, self.start)
         if not 1 <= number <= self.method.rounds:
             raise DiscreetError(f"round {number} is not one of the {self.method.rounds} rounds of this training")
         parties = Parties(len(assignment.invited), assignment.quorum, assignment.known)
-        return self.method.contribution(self.setup, parameters, number, parties)
+        try:
+            return self.method.contribution(self.setup, parameters, number, parties)
+        except Exception as error:
+            if isinstance(error, DiscreetError) and not isinstance(error, InputError):
+                raise
+            _log.error("nobody joins round %d, for the readers here cannot be used", number, exc_info=error)
+            nobody = replace(self.setup, chance=_NobodyJoins(self.setup.chance))
+            return self.method.contribution(nobody, parameters, number, parties)
+
+
+@dataclass(frozen=True)
+class _NobodyJoins:
+    """A chance whose noise is as it was."""
+
+    chance: Chance
+
+    def joining(self, readers: NDArray[np.int32], number: int, attendance: Attendance) -> Positions:
+        return np.zeros(0, np.int64)
+
+    def noise(self, number: int) -> Noise:
+        return self.chance.noise(number)
+
+
+def _guarantee(method: FederatedMethod, start: Parameters) -> Guarantee:
+    """What a method promises before its first round."""
+    told = method.guarantee({name: value.numpy() for name, value in start.items()})
+    return told or Guarantee.unprotected("sums without noise", Scope.LIFETIME)
 
 
 def write_task(parameters: Parameters, number: int) -> bytes:
@@ -207,8 +271,8 @@ def read_task(data: bytes, like: Parameters) -> tuple[Parameters, int]:
     """Parameters and round of a task; refused unless names, shapes and types are those of `like`, all finite."""
     try:
         (number,), found = _NUMBER.unpack_from(data), load(data[_NUMBER.size :])
-    except (struct.error, SafetensorError) as error:
-        raise DiscreetError(f"the task cannot be read ({error})") from error
+    except Exception as error:
+        raise DiscreetError("the task cannot be read") from error
     if found.keys() != like.keys() or any(
         found[name].shape != value.shape or found[name].dtype != value.dtype for name, value in like.items()
     ):

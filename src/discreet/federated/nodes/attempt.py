@@ -14,6 +14,7 @@ from discreet.federated.nodes.requests import (
     Unknown,
     job_digest,
     read_answer,
+    task_digest,
 )
 from discreet.federated.nodes.transport import Nodes
 from discreet.federated.nodes.troubles import Troubles
@@ -52,7 +53,7 @@ class Attempt:
             Refused: if too few are left, or a wrong share spoils the sum.
         """
         server = self._server
-        here = self._begin()
+        here = self._begin(task)
         here = self._proceed(Step.SHARE, dict.fromkeys(here, server.advertised()))
         deliveries = server.deliveries()
         here = self._proceed(Step.MASK, {node: deliveries[node] for node in here}, task)
@@ -60,7 +61,7 @@ class Attempt:
         self._proceed(Step.UNMASK, dict.fromkeys(here, server.agreements()))
         return server.total()
 
-    def _begin(self) -> list[int]:
+    def _begin(self, task: bytes) -> list[int]:
         """Step 0. A node that has been started anew no longer knows the job, and is told it again.
 
         A node that has to open the job, reading all of its data, has more time for this step.
@@ -68,16 +69,16 @@ class Attempt:
         invited = list(self._terms.roster)
         new = set(invited) - self._job.known_to
         patience = self._opening if new else self._patience
-        answers = self._ask(Step.ADVERTISE, {n: self._invitation(n in new) for n in invited}, patience)
+        answers = self._ask(Step.ADVERTISE, {n: self._invitation(task, n in new) for n in invited}, patience)
         forgetful = [node for node, answer in answers.items() if isinstance(answer, Unknown)]
         if forgetful:
-            told = dict.fromkeys(forgetful, self._invitation(tell=True))
+            told = dict.fromkeys(forgetful, self._invitation(task, tell=True))
             answers |= self._ask(Step.ADVERTISE, told, self._opening)
         here = self._receive(Step.ADVERTISE, answers)
         self._job.known_to.update(here)
         return here
 
-    def _invitation(self, tell: bool) -> bytes:
+    def _invitation(self, task: bytes, tell: bool) -> bytes:
         terms, plan = self._terms, self._terms.plan
         return Begin(
             context=terms.digest,
@@ -87,6 +88,7 @@ class Attempt:
             length=terms.length,
             bits=terms.bits,
             job=job_digest(self._job.description),
+            task=task_digest(task),
             description=self._job.description if tell else None,
         ).to_bytes()
 

@@ -1,16 +1,21 @@
 """A node's side: the long-lived part that keeps data, keys and the round it is in, and answers the server's requests.
 
 The server names whom it invites, but a host takes their keys from its own roster and accepts two plans only, the usual
-one and that which needs everybody, so that a server can neither surround it with nodes of its own making nor lower the
-quorum.
+one and that which needs everybody, and these only where they hide a node from as many as may collude in that roster.
+So a server can neither surround it with nodes of its own making nor lower the quorum.
+
+Job, task and roster go into the terms of the round (`requests.purpose`), which all nodes sign: a server that tells one
+node another job or task than the others has that node in a round by itself, which never opens.
 """
 
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from threading import Lock
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,18 +29,25 @@ from discreet.federated.nodes.requests import (
     Refusal,
     Unknown,
     job_digest,
+    purpose,
     read_request,
+    task_digest,
 )
 from discreet.federated.nodes.transport import Assignment, Contribute, OpenJob
 from discreet.federated.secure_sum.client import Client
 from discreet.federated.secure_sum.keys import Identity
 from discreet.federated.secure_sum.messages import Advertised, Agreements, Delivery, Message, Survivors
-from discreet.federated.secure_sum.plan import Plan
+from discreet.federated.secure_sum.plan import COLLUDING, Plan
 from discreet.federated.secure_sum.refusals import MalformedMessage, OutOfTurn, Refused
 from discreet.federated.secure_sum.terms import Step, Terms
 
 BITS = 64
 """Nodes give int64 vectors, summed mod 2⁶⁴."""
+MAX_JOBS = 4
+"""How many jobs a host keeps open; it asks to be told again about one that it has closed."""
+MAX_NAMES = 4096
+"""How many names of rounds a host remembers. One that begins again after that has new keys, so it is another round."""
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
@@ -58,6 +70,7 @@ class _Round:
     terms: Terms
     client: Client
     contribute: Contribute
+    task: bytes
 
 
 class Host:
@@ -83,8 +96,8 @@ class Host:
         self._identity = identity
         self._roster = dict(roster)
         self._open_job = open_job
-        self._jobs: dict[bytes, Contribute] = {}
-        self._begun: set[bytes] = set()
+        self._jobs: OrderedDict[bytes, Contribute] = OrderedDict()
+        self._begun: OrderedDict[bytes, None] = OrderedDict()
         self._round: _Round | None = None
         self._lock = Lock()
 
@@ -113,8 +126,8 @@ class Host:
         contribute = self._job(asked)
         if contribute is None:
             return None
-        self._begun.add(terms.round_id)
-        self._round = _Round(terms, Client(terms, self._identity), contribute)
+        _remember(self._begun, terms.round_id, None, MAX_NAMES)
+        self._round = _Round(terms, Client(terms, self._identity), contribute, asked.task)
         return self._round.client.advertise()
 
     def _checked_terms(self, asked: Begin) -> Terms:
@@ -126,26 +139,45 @@ class Host:
             raise WrongTerms("this node is asked to take part in a round to which it is not invited")
         if len(asked.invited) < 2:
             raise WrongTerms("a secure sum needs at least 2 nodes")
-        size = len(asked.invited)
-        plan = next((p for p in (Plan.default(size), Plan.complete(size, size)) if astuple(p) == asked.plan), None)
-        if plan is None:
-            raise WrongTerms(f"the plan of the round is not the one for {len(asked.invited)} nodes")
         if asked.bits != BITS:
             raise WrongTerms(f"nodes sum mod 2^{BITS}, not mod 2^{asked.bits}")
+        keys = {node: self._roster[node] for node in asked.invited}
+        meaning = purpose(asked.job, asked.task, self._roster)
         try:
-            terms = Terms(asked.round_id, {n: self._roster[n] for n in asked.invited}, plan, asked.length, asked.bits)
+            terms = Terms(asked.round_id, keys, self._checked_plan(asked), asked.length, asked.bits, meaning)
         except ValueError as error:
             raise WrongTerms(str(error)) from error
         if terms.digest != asked.context:
-            raise WrongTerms("the server knows other keys of the invited nodes than the roster of this node has")
+            raise WrongTerms(
+                "the server means another job, task or roster than it tells this node, or than this node has"
+            )
         return terms
+
+    def _checked_plan(self, asked: Begin) -> Plan:
+        """The plan, if it is one of the two that nodes accept, and hides a node from a tenth of all that there are.
+
+        The server chose whom to invite, so all of those that collude with it may be among them.
+        """
+        size, known = len(asked.invited), len(self._roster)
+        plan = next((p for p in (Plan.default(size), Plan.complete(size, size)) if astuple(p) == asked.plan), None)
+        if plan is None:
+            raise WrongTerms(f"the plan of the round is not the one for {size} nodes")
+        colluding = max(1, int(COLLUDING * known))
+        if not plan.risks(colluding, size - plan.quorum).private:
+            raise WrongTerms(
+                f"of the {known} nodes in the roster {colluding} may collude, too many for a sum over {size} of them;"
+                " invite more nodes"
+            )
+        return plan
 
     def _job(self, asked: Begin) -> Contribute | None:
         """The job's function: opened before, or now if its description has come along."""
         if asked.job not in self._jobs and asked.description is not None:
             if job_digest(asked.description) != asked.job:
                 raise MalformedMessage("the description of the job does not have its digest")
-            self._jobs[asked.job] = self._open_job(asked.description)
+            _remember(self._jobs, asked.job, self._open_job(asked.description), MAX_JOBS)
+        if asked.job in self._jobs:
+            self._jobs.move_to_end(asked.job)
         return self._jobs.get(asked.job)
 
     def _proceed(self, asked: Proceed) -> Message:
@@ -168,6 +200,8 @@ class Host:
             case Step.MASK:
                 delivery = Delivery.from_bytes(asked.message)
                 now.client.check(delivery)
+                if task_digest(asked.task) != now.task:
+                    raise MalformedMessage("the task is not the one that the round began with")
                 return now.client.mask(delivery, self._contribution(now, asked.task))
             case Step.AGREE:
                 return now.client.agree(Survivors.from_bytes(asked.message))
@@ -185,11 +219,18 @@ class Host:
         return vector
 
 
-def _own(error: Exception) -> NoContribution:
-    """A refusal for the node's own reasons.
+def _remember(kept: OrderedDict[bytes, T], name: bytes, value: T, most: int) -> None:
+    """Keep one more, and at most so many: the one that was used longest ago goes."""
+    kept[name] = value
+    while len(kept) > most:
+        kept.popitem(last=False)
 
-    Those meant for people are passed on. Of what is wrong with one of its files the server learns nothing more, and of
-    any other exception the type only: the text might tell of the data.
+
+def _own(error: Exception) -> NoContribution:
+    """A refusal for the node's own reasons, in words that are the same whatever its data is.
+
+    Those meant for people are passed on: they speak of what the server sent, and of what the node's operator has set.
+    Of one of the node's own files, and of a mistake in the program, the server learns nothing more.
     """
     if isinstance(error, InputError):
         _log.error("%s", error)
@@ -197,4 +238,4 @@ def _own(error: Exception) -> NoContribution:
     if isinstance(error, DiscreetError):
         return NoContribution(str(error))
     _log.error("a request could not be answered", exc_info=error)
-    return NoContribution(f"the node has failed with {type(error).__name__}; its own log says where")
+    return NoContribution("the node has failed; its own log says where")

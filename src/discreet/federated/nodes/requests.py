@@ -16,6 +16,7 @@ side takes a message of another round for one of this. A refusal of bytes that n
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import ClassVar, Self
@@ -43,6 +44,21 @@ def job_digest(description: bytes) -> bytes:
     return sha256(b"discreet job|" + description).digest()
 
 
+def task_digest(task: bytes) -> bytes:
+    """What all nodes of a round are told of its task before they begin it."""
+    return sha256(b"discreet task|" + task).digest()
+
+
+def purpose(job: bytes, task: bytes, roster: Mapping[int, bytes]) -> bytes:
+    """What the vectors of a round mean: their job and task, by digest, among the nodes that there are at all.
+
+    Each node makes it of its own roster. It goes into the terms, and so into all that nodes sign and compare: no node
+    is in a sum with others that were told another job or another task, or that count on other colluders.
+    """
+    nodes = b"".join(number(node) + key for node, key in sorted(roster.items()))
+    return sha256(b"|".join((b"discreet purpose", job, task, nodes))).digest()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Begin:
     """The terms of a round, without anybody's keys: a node takes those from its own roster.
@@ -52,6 +68,7 @@ class Begin:
         invited: the nodes' numbers, ascending.
         plan: clients, degree, threshold and quorum.
         job: the job's digest.
+        task: that of what will be asked for at step MASK.
         description: the job itself, for a node that may not have opened it yet.
     """
 
@@ -63,13 +80,16 @@ class Begin:
     length: int
     bits: int
     job: bytes
+    task: bytes
     description: bytes | None = None
 
     def to_bytes(self) -> bytes:
         """The form in which it travels."""
         told = number(0) if self.description is None else number(1) + lump(self.description)
         fixed = struct.pack("<6I", *self.plan, self.length, self.bits)
-        return head(self.KIND, self.context) + self.round_id + numbers(self.invited) + fixed + self.job + told
+        return (
+            head(self.KIND, self.context) + self.round_id + numbers(self.invited) + fixed + self.job + self.task + told
+        )
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
@@ -85,6 +105,7 @@ class Begin:
             length=length,
             bits=bits,
             job=reader.take(DIGEST_BYTES),
+            task=reader.take(DIGEST_BYTES),
             description=reader.lump() if _flag(reader) else None,
         )
 
@@ -95,7 +116,7 @@ class Proceed:
 
     Attributes:
         message: what the server says at this step (Advertised, Delivery, Survivors or Agreements).
-        task: what to contribute; only at step MASK.
+        task: what to contribute, of which `Begin` had the digest; only at step MASK.
     """
 
     KIND: ClassVar[int] = 33

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from discreet.errors import DiscreetError, InputError
 from discreet.files import lasting_file
+from discreet.privacy.guarantee import Guarantee, shown_epsilon
 
 MOST_DELTA = 1e-4
 """δ of all jobs together, where ε has a limit at all."""
@@ -32,31 +33,35 @@ class Spending:
     folder: Path
     most_epsilon: float
 
-    def charge(self, job: str, epsilon: float, delta: float) -> None:
+    def charge(self, job: str, cost: Guarantee) -> None:
         """Enter a job, named by a digest, with what it costs; the same job is charged once.
 
         Raises:
             DiscreetError: it would cost more than the node allows. Nothing is entered then.
         """
-        self.check(job, epsilon, delta)
-        told = {"epsilon": "inf" if math.isinf(epsilon) else epsilon, "delta": delta}
+        self.check(job, cost)
+        told = {"epsilon": "inf" if math.isinf(cost.epsilon) else cost.epsilon, "delta": cost.delta}
         with lasting_file(self._path(job)) as draft:
             draft.write_text(json.dumps(told) + "\n", encoding="utf-8")
 
-    def check(self, job: str, epsilon: float, delta: float) -> None:
+    def check(self, job: str, cost: Guarantee) -> None:
         """Refuse what `charge` would refuse, and enter nothing: for a job that may never begin."""
         path = self._path(job)
         others = [_cost(other) for other in sorted(self.folder.glob("*.json")) if other != path]
-        total = math.fsum([epsilon, *(cost[0] for cost in others)])
+        whom = f"per {cost.unit} ({cost.adjacency})"
+        total = math.fsum([cost.epsilon, *(epsilon for epsilon, _ in others)])
         if total > self.most_epsilon * _ROUNDING:
-            asked = "a method that guarantees nothing" if math.isinf(epsilon) else f"ε = {epsilon:.4g}"
-            before = f" after {total - epsilon:.4g} for other jobs" if others and math.isfinite(epsilon) else ""
+            endless = math.isinf(cost.epsilon)
+            asked = "a method that guarantees nothing" if endless else f"ε = {shown_epsilon(cost.epsilon)}"
+            delta = "" if endless else f", δ = {cost.delta:.3g} {whom}"
+            before = f" after {total - cost.epsilon:.4g} for other jobs" if others and not endless else ""
             raise DiscreetError(
-                f"{asked}{before} is more than the ε = {self.most_epsilon:g} that this node allows in all"
+                f"{asked}{delta}{before} is more than the ε = {self.most_epsilon:g} that this node allows in all"
             )
-        if math.isfinite(self.most_epsilon) and math.fsum([delta, *(c[1] for c in others)]) > MOST_DELTA * _ROUNDING:
+        deltas = math.fsum([cost.delta, *(delta for _, delta in others)])
+        if math.isfinite(self.most_epsilon) and deltas > MOST_DELTA * _ROUNDING:
             raise DiscreetError(
-                f"δ = {delta:g} with other jobs is more than the {MOST_DELTA:g} that nodes allow in all"
+                f"δ = {cost.delta:.3g} {whom} with other jobs is more than the {MOST_DELTA:g} that nodes allow in all"
             )
 
     def charged(self, job: str) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from discreet.errors import DiscreetError
 from discreet.federated.nodes.attempt import Attempt, Job
+from discreet.federated.nodes.requests import job_digest, purpose, task_digest
 from discreet.federated.nodes.transport import Nodes, NodeSum
 from discreet.federated.nodes.troubles import Troubles
 from discreet.federated.secure_sum.plan import Plan
@@ -84,7 +85,7 @@ class SecureSums:
             if len(invited) < self._fewest:
                 break
             troubles.new_round(invited)
-            terms = self._terms(invited, length)
+            terms = self._terms(invited, length, task)
             attempt = Attempt(terms, self._job, self._nodes, self._patience, self._opening, troubles)
             try:
                 total = attempt.run(task)
@@ -117,7 +118,8 @@ class SecureSums:
             troubles.waiting(len(here), len(self._roster))
             time.sleep(_BETWEEN_LOOKS)
 
-    def _terms(self, invited: frozenset[int], length: int) -> Terms:
+    def _terms(self, invited: frozenset[int], length: int, task: bytes) -> Terms:
         roster = {node: self._roster[node] for node in invited}
         plan = Plan.complete(len(roster), len(roster)) if self._everybody else Plan.default(len(roster))
-        return Terms(secrets.token_bytes(ROUND_ID_BYTES), roster, plan, length, self._bits)
+        meaning = purpose(job_digest(self._job.description), task_digest(task), self._roster)
+        return Terms(secrets.token_bytes(ROUND_ID_BYTES), roster, plan, length, self._bits, meaning)

@@ -44,6 +44,8 @@ class Terms:
         plan: degree, threshold and quorum.
         length: the number of entries of every vector.
         bits: entries are summed mod 2^bits; 16, 32 or 64.
+        purpose: a hash of what the vectors mean, which each client makes of what it was asked itself. Nobody's vector
+            is then ever added to one of another meaning: the clients would be in different rounds.
     """
 
     round_id: bytes
@@ -51,6 +53,7 @@ class Terms:
     plan: Plan
     length: int
     bits: int = 32
+    purpose: bytes = b""
 
     def __post_init__(self) -> None:
         if len(self.round_id) != ROUND_ID_BYTES:
@@ -73,7 +76,7 @@ class Terms:
         p = self.plan
         fixed = struct.pack("<IIIIII", p.clients, p.degree, p.threshold, p.quorum, self.bits, self.length)
         invited = b"".join(number(client) + key for client, key in self.roster.items())
-        return _hash(b"terms", self.round_id, fixed, invited)
+        return _hash(b"terms", self.round_id, fixed, sha256(self.purpose).digest(), invited)
 
     def session(self, advertised: Advertised) -> bytes:
         """The hash of the terms and of all keys made for the round, to which all later messages belong."""

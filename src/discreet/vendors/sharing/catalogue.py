@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.data.open import open_ratings
 from discreet.data.ratings import Items, Ratings
-from discreet.errors import DiscreetError, InputError
+from discreet.errors import InputError
 from discreet.federated.flower.configuration import NodeSettings
 from discreet.progress import notice
 from discreet.vendors.partition import partition
@@ -57,27 +57,33 @@ def listed_items(path: Path) -> tuple[str, ...]:
 def on_catalogue(ratings: Ratings, job: ShareJob) -> Ratings:
     """The ratings with items numbered as in the job's catalogue, and on its scale.
 
-    The catalogue may have items that the vendor has not; nothing is known about those here but their ids.
-
-    Raises:
-        DiscreetError: an item is not in the catalogue, or the ratings are on another scale: outside of the job's, or
-            none in its upper half. The line names neither item nor rating, since it is told to the server; a notice
-            does, for whoever runs the node.
+    Nothing is refused: that would tell, without any noise, that somebody has rated such an item or so high. Ratings of
+    items outside of the catalogue are left out, values outside of the scale are moved to its ends. A notice says so to
+    whoever runs the node, and to nobody else. The catalogue may have items that the vendor has not; nothing is known
+    about those here but their ids.
     """
-    place = {name: number for number, name in enumerate(job.items)}
-    unknown = next((name for name in ratings.items.ids if name not in place), None)
-    if unknown is not None:
-        notice(f"{ratings.name}: item {unknown} is not in the catalogue of '{job.name}'")
-        raise DiscreetError("this vendor has items that are not in the job's catalogue")
     low, high = job.scale
-    least, most = float(ratings.value.min()), float(ratings.value.max())
-    if not (low <= least and (low + high) / 2 < most <= high):
+    place = {name: number for number, name in enumerate(job.items)}
+    mapped = np.array([place.get(name, -1) for name in ratings.items.ids], np.int32)
+    value = ratings.value
+    kept = (mapped[ratings.item] >= 0) & np.isfinite(value)
+    off = kept & ((value < low) | (value > high))
+    if not kept.all():
+        notice(f"{ratings.name}: {np.sum(~kept):,} ratings are of no item of '{job.name}', and are left out")
+    if off.any() or not (value[kept] > (low + high) / 2).any():
         notice(
-            f"{ratings.name}: ratings go from {least:g} to {most:g}, the scale of '{job.name}' from {low:g} to {high:g}"
+            f"{ratings.name}: {np.sum(off):,} ratings are off the scale of '{job.name}' from {low:g} to {high:g} and"
+            " are moved to its ends; are these the same stars?"
         )
-        raise DiscreetError(f"this vendor's ratings are not on the job's scale from {low:g} to {high:g}")
-    mapped = np.array([place[name] for name in ratings.items.ids], np.int32)
-    return replace(ratings, item=mapped[ratings.item], items=_extended(ratings.items, job.items), scale=job.scale)
+    return replace(
+        ratings,
+        user=ratings.user[kept],
+        item=mapped[ratings.item[kept]],
+        value=np.clip(value[kept], low, high),
+        time=ratings.time[kept],
+        items=_extended(ratings.items, job.items),
+        scale=job.scale,
+    )
 
 
 def _extended(own: Items, catalogue: tuple[str, ...]) -> Items:

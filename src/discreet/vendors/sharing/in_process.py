@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 from discreet.errors import InputError
 from discreet.federated.flower.configuration import node_folders, read_node, read_roster, write_deployment
 from discreet.federated.nodes import Answer, Host
-from discreet.vendors.sharing.node_job import open_job
+from discreet.vendors.sharing.node_job import job_opener
 
 
 def trial_nodes(folder: Path, data: Path, vendors: int) -> None:
@@ -34,5 +33,5 @@ def hosts_in_process(folder: Path) -> tuple[dict[int, Answer], dict[int, bytes]]
     hosts: dict[int, Answer] = {}
     for number, path in node_folders(folder).items():
         settings = read_node(path)
-        hosts[number] = Host(settings.identity(), roster, partial(open_job, settings)).answer
+        hosts[number] = Host(settings.identity(), roster, job_opener(settings)).answer
     return hosts, roster

@@ -13,9 +13,12 @@ from discreet.errors import DiscreetError
 from discreet.vendors.sharing.budget import Budget
 
 KIND = "share"
-FORMAT = 1
+FORMAT = 2
+MAX_ITEMS = 1_000_000
+MAX_NAME = 200
 _LARGEST = 1e6
-_FIELDS = ["kind", "format", "name", "epsilon", "delta", "colluders", "nodes", "items", "scale", "seed"]
+_LARGEST_SEED = 2**63 - 1
+_FIELDS = ["kind", "format", "name", "epsilon", "delta", "colluders", "nodes", "items", "scale", "seed", "promise"]
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,10 @@ class ShareJob:
         _ = self.budget
         if list(self.nodes) != sorted(set(self.nodes)):
             raise DiscreetError("the nodes of a job are different numbers in ascending order")
-        if len(self.items) < 2 or len(set(self.items)) != len(self.items):
-            raise DiscreetError("a catalogue has at least 2 items, each once")
+        if not 2 <= len(self.items) <= MAX_ITEMS or len(set(self.items)) != len(self.items):
+            raise DiscreetError(f"a catalogue has from 2 to {MAX_ITEMS:,} items, each once")
+        if len(self.name) > MAX_NAME or not 0 <= (self.seed or 0) <= _LARGEST_SEED:
+            raise DiscreetError(f"a job's name has at most {MAX_NAME} characters, its seed is from 0 to 2^63 - 1")
         low, high = self.scale
         if not (-_LARGEST <= low < high <= _LARGEST and high - low >= 1 / _LARGEST):
             raise DiscreetError(f"a scale goes from the lowest to the highest rating, not from {low:g} to {high:g}")
@@ -58,10 +63,11 @@ class ShareJob:
         return Budget(self.epsilon, self.delta, len(self.nodes), self.colluders)
 
     def to_bytes(self) -> bytes:
-        """One line of JSON."""
+        """One line of JSON. What users are promised is a part of it, so that all vendors of a sum have agreed on it."""
         values = (KIND, FORMAT, self.name, float(self.epsilon), float(self.delta), self.colluders)
         lists = (list(self.nodes), list(self.items), [float(end) for end in self.scale], self.seed)
-        fields = dict(zip(_FIELDS, (*values, *lists), strict=True))
+        promise = str(self.budget.guarantee())
+        fields = dict(zip(_FIELDS, (*values, *lists, promise), strict=True))
         return json.dumps(fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
     @classmethod
@@ -73,7 +79,7 @@ class ShareJob:
         """
         try:
             fields = json.loads(description)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DiscreetError("the job's description is not JSON") from error
         if not isinstance(fields, dict) or fields.get("kind") != KIND:
             raise DiscreetError("the job is not one of vendors' sharing")

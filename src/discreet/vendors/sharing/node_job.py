@@ -1,5 +1,8 @@
 """A vendor's node in a job of sharing: it opens the vendor's ratings, and answers each round once.
 
+**Nothing is refused for what users rated.** The ratings are read before the server is heard at all; those that do not
+fit the job are left out or moved to the ends of its scale; and if the program fails over them, noise goes out alone.
+
 **All vendors or none.** The noise is counted for all of them, and a vendor's own part would not hide its users. If one
 sum went without vendor v and another, of the same answers, with it, their difference would be v's answer alone. So a
 vendor contributes only to a secure sum whose quorum is all vendors: one that leaves stops the round until it is back.
@@ -13,15 +16,16 @@ one that would go beyond what the vendor allows is refused when it is opened, be
 
 from __future__ import annotations
 
+import logging
 import threading
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.errors import DiscreetError, InputError
+from discreet.errors import DiscreetError
 from discreet.federated.flower.configuration import NodeSettings
-from discreet.federated.nodes import Assignment, Contribute
+from discreet.federated.nodes import Assignment, Contribute, OpenJob
 from discreet.federated.nodes.spending import Spending
 from discreet.privacy.noise import Noise, SecureNoise, SimulatedNoise
 from discreet.progress import notice
@@ -29,37 +33,38 @@ from discreet.vendors.sharing.book import Book, Given
 from discreet.vendors.sharing.catalogue import on_catalogue, vendor_ratings
 from discreet.vendors.sharing.contributions import Integers
 from discreet.vendors.sharing.job import ShareJob
-from discreet.vendors.sharing.rounds import Vendor
+from discreet.vendors.sharing.rounds import Round, Vendor
 from discreet.vendors.sharing.tasks import Task, length
 
 BOOK = "shared"
 """The folder of the book in the node's folder."""
+_log = logging.getLogger(__name__)
 
 
-def open_job(settings: NodeSettings, description: bytes) -> Contribute:
-    """Take part in a job of sharing, on the vendor's own conditions.
+def job_opener(settings: NodeSettings) -> OpenJob:
+    """How a vendor's node opens jobs, on the vendor's own conditions. Its ratings are read now.
 
     Raises:
-        DiscreetError: it asks for more ε than the vendor allows for life, is about another catalogue or other vendors,
-            or is no such job.
+        InputError: the ratings cannot be read.
     """
-    job = ShareJob.from_bytes(description)
-    if settings.number not in job.nodes:
-        raise DiscreetError(f"node {settings.number} is not one of the job's vendors")
-    spending = Spending(settings.folder / "spent", settings.most_epsilon)
-    spending.check(job.digest, job.epsilon, job.delta)
-    if settings.noise != "secure" and job.seed is None:
-        raise DiscreetError(f"node {settings.number} is set to simulated noise, and the job has no seed for it")
-    try:
-        ratings = on_catalogue(vendor_ratings(settings), job)
-    except InputError as error:
-        notice(str(error))
-        raise DiscreetError("this vendor's ratings cannot be read; its node's log says why") from error
-    notice(
-        f"node {settings.number}: '{job.name}', ε = {job.epsilon:g}, δ = {job.delta:g}, {settings.noise} noise,"
-        f" {len(job.nodes)} vendors, colluding {job.colluders}"
-    )
-    return _Node(settings, job, spending, Book(settings.folder / BOOK), ratings).contribute
+    ratings = vendor_ratings(settings)
+
+    def open_job(description: bytes) -> Contribute:
+        job = ShareJob.from_bytes(description)
+        if settings.number not in job.nodes:
+            raise DiscreetError(f"node {settings.number} is not one of the job's vendors")
+        spending, promised = Spending(settings.folder / "spent", settings.most_epsilon), job.budget.guarantee()
+        spending.check(job.digest, promised)
+        if settings.noise != "secure" and job.seed is None:
+            raise DiscreetError(f"node {settings.number} is set to simulated noise, and the job has no seed for it")
+        notice(
+            f"node {settings.number}: '{job.name}', {promised}, {settings.noise} noise, {len(job.nodes)} vendors,"
+            f" colluding {job.colluders}"
+        )
+        book = Book(settings.folder / BOOK)
+        return _Node(settings, job, spending, book, on_catalogue(ratings, job)).contribute
+
+    return open_job
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +89,7 @@ class _Node:
         task = Task.from_bytes(assignment.task, len(self.job.items))
         with self.lock:
             answer = self._answer(assignment.task, task)
-            self.spending.charge(self.job.digest, self.job.epsilon, self.job.delta)
+            self.spending.charge(self.job.digest, self.job.budget.guarantee())
         return answer
 
     def _answer(self, sent: bytes, task: Task) -> Integers:
@@ -98,9 +103,9 @@ class _Node:
             return given[task.number].values
         if task.number > len(given):
             raise DiscreetError(f"round {task.number + 1} comes after round {len(given)}, which was the last")
-        self.spending.check(self.job.digest, self.job.epsilon, self.job.delta)
+        self.spending.check(self.job.digest, self.job.budget.guarantee())
         try:
-            answer = self._vendor(given).answer(task.round)
+            answer = self._vendor(given).answer(_Unfailing(task.round))
         except ValueError as error:
             raise DiscreetError(str(error)) from error
         self.book.keep(self.job, [*given, Given(sent, answer)])
@@ -118,3 +123,25 @@ class _Node:
             return SecureNoise()
         sources = np.random.SeedSequence(self.job.seed).spawn(len(self.job.nodes))
         return SimulatedNoise(sources[self.job.nodes.index(self.settings.number)])
+
+
+@dataclass(frozen=True, eq=False)
+class _Unfailing:
+    """A round whose contribution is nothing where the program fails over the ratings: noise goes out alone."""
+
+    asked: Round
+
+    @property
+    def share(self) -> float:
+        return self.asked.share
+
+    @property
+    def sensitivity(self) -> float:
+        return self.asked.sensitivity
+
+    def contribution(self, ratings: Ratings) -> Integers:
+        try:
+            return self.asked.contribution(ratings)
+        except Exception:
+            _log.exception("nothing is contributed to a round, for the ratings here cannot be used")
+            return np.zeros(length(self.asked), np.int64)
