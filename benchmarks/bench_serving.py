@@ -32,6 +32,7 @@ def serve(folder: str, port: int) -> None:
     """The server's process: a catalogue of generated vectors, ranked as a trained model's would be."""
     from served_world import NO_RATE_LIMIT, StandInModel, small_world
 
+    from discreet.serving.addresses import listen
     from discreet.serving.server import open_service, run_server
     from discreet.serving.store import Waiting
 
@@ -47,7 +48,8 @@ def serve(folder: str, port: int) -> None:
     now = int(time.time())
     articles = (Waiting(f"N{n}", f"title {n}", "", f"c{n % 20}", now - n, now - n) for n in range(ARTICLES))
     service.store.put_articles(articles)
-    run_server(service, host="127.0.0.1", port=port, limits=NO_RATE_LIMIT, admin_token=TOKEN, level="warning")
+    listener = listen("127.0.0.1", port)
+    run_server(service, listener, limits=NO_RATE_LIMIT, admin_token=TOKEN, level="warning")
 
 
 def requests(space: str, count: int) -> list[bytes]:

@@ -12,6 +12,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
+from discreet.serving.logs import tell_repeats
+
+
+@pytest.fixture(autouse=True)
+def _every_test_logs_anew():
+    tell_repeats()
+
 
 def _postgres_folder():
     for folder in [*sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True), *map(Path, os.get_exec_path())]:

@@ -17,7 +17,7 @@ from served_world import TOPICS, StandInModel, running_server, small_world
 from discreet.device.reports import label, label_mechanism, sketch_mechanism
 from discreet.privacy.noise import SecureNoise
 from discreet.privacy.release import Release
-from discreet.serving.gate import Limits
+from discreet.serving.limits import Limits
 
 TOKEN = "a token of the administrator".replace(" ", "-")
 ADMIN = {"Authorization": f"Bearer {TOKEN}"}
@@ -388,7 +388,7 @@ def test_one_address_may_not_ask_without_end():
 
 
 def test_a_busy_server_says_so():
-    with running_server(limits=Limits(rate=0, concurrent=0)) as base:
+    with running_server(limits=Limits(rate=0, max_concurrent=0)) as base:
         answer = httpx.get(f"{base}/healthz")
         refused(answer, 503, "busy")
         assert answer.headers["retry-after"] == "1"

@@ -18,13 +18,13 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-import uvicorn
 
 from discreet.data.synthetic import news_world
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
+from discreet.serving.addresses import listen, url_of
 from discreet.serving.app import create_app
-from discreet.serving.gate import Limits
-from discreet.serving.server import open_service, run_server
+from discreet.serving.limits import Limits
+from discreet.serving.server import http_server, open_service, run_server
 from discreet.text.hashed import hashed_vectors
 from discreet.text.topics import find_topics
 from discreet.text.word_vectors import unit_rows
@@ -99,7 +99,7 @@ def small_service(folder, *, database=None, ranking="shortlist", reports=True, m
 def main(folder, port):
     """`python served_world.py FOLDER PORT`: the small world in a process of its own, until it is stopped."""
     service = small_service(folder)
-    run_server(service, host="127.0.0.1", port=int(port), limits=NO_RATE_LIMIT)
+    run_server(service, listen("127.0.0.1", int(port)), limits=NO_RATE_LIMIT)
 
 
 def free_port():
@@ -109,13 +109,12 @@ def free_port():
 
 
 @contextlib.contextmanager
-def serving(service, *, limits=NO_RATE_LIMIT, admin_token=None):
+def serving(service, *, limits=NO_RATE_LIMIT, admin_token=None, proxies=None):
     """Serve a service from a thread of this process, on a free port; yields the base URL when it is ready."""
-    port = free_port()
-    app = create_app(service, limits, admin_token)
-    settings = {"access_log": False, "log_config": None, "ws": "none", "timeout_graceful_shutdown": 2}
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, **settings))
-    thread = threading.Thread(target=server.run, daemon=True)
+    listener = listen("127.0.0.1", 0)
+    server = http_server(create_app(service, limits, admin_token, proxies))
+    server.config.timeout_graceful_shutdown = 2
+    thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()
     deadline = time.monotonic() + 60
     while not (server.started and service.keeper.ready):
@@ -123,7 +122,7 @@ def serving(service, *, limits=NO_RATE_LIMIT, admin_token=None):
             raise RuntimeError("the server did not start")
         time.sleep(0.01)
     try:
-        yield f"http://127.0.0.1:{port}"
+        yield url_of(listener)
     finally:
         server.should_exit = True
         thread.join(20)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -27,7 +28,7 @@ def demo(
     no_serve: Annotated[
         bool, typer.Option("--no-serve", help="End after the report instead of serving a page.")
     ] = False,
-    port: Annotated[int, typer.Option(min=1, max=65_535, help="The port of the page.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port of the page; 0 for any free one.")] = 8000,
     text: Text = "auto",
     seed: Seed = 0,
 ) -> None:
@@ -42,7 +43,9 @@ def demo(
     from discreet.methods.base import Task
     from discreet.methods.experiment import Store, compare, variants
     from discreet.methods.registry import BASELINES
+    from discreet.serving.addresses import listen
 
+    listener = None if no_serve else listen("127.0.0.1", port)
     world = out / "world"
     console.print(f"[bold]1.[/] Generating a news world of {readers:,} readers …", highlight=False)
     write_mind(news_world(readers, seed=seed), world, overwrite=True)
@@ -65,12 +68,12 @@ def demo(
     say(f"dp_fedavg adds noise to a secure sum of all readers' updates: {promises['dp_fedavg']}.")
     say(f"click_reports releases noised counts and labels once: {promises['click_reports']}.")
     say(f"3. Report: {out / 'report' / 'report.html'}")
-    if no_serve:
+    if listener is None:
         return
     run = out / "run"
     _train(task, run, seed)
     say("4. A page of this world, for you to read. What you click stays in your browser; Ctrl-C ends it.")
-    _serve(run, data, port)
+    _serve(run, data, listener)
 
 
 def _train(task: Task, folder: Path, seed: int) -> None:
@@ -89,13 +92,13 @@ def _train(task: Task, folder: Path, seed: int) -> None:
     say(f"   AUC by who ranks: {ways} (local is ε = 0 in serving; the device has its exact history)")
 
 
-def _serve(run: Path, data: NewsData, port: int) -> None:
+def _serve(run: Path, data: NewsData, listener: socket.socket) -> None:
     """The page, with epochs of a minute, so that releases can be watched; its address is the last line."""
-    from discreet.serving.gate import Limits
+    from discreet.serving.addresses import url_of
     from discreet.serving.model import load_served
     from discreet.serving.server import open_service, run_server
 
     service = open_service(run, load_served(run), data=data, epoch=timedelta(minutes=1), as_of=int(time.time()))
     service.keeper.step()  # the page is there when its address is
-    say(f"http://127.0.0.1:{port}")
-    run_server(service, host="127.0.0.1", port=port, limits=Limits(), level="warning")
+    say(url_of(listener))
+    run_server(service, listener, level="warning")

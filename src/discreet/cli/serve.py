@@ -28,7 +28,7 @@ def serve(
         typer.Option(metavar="DATA", help="A news data set that fills the catalogue on the first start."),
     ] = None,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port to listen on.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port to listen on; 0 for any free one.")] = 8000,
     database: Annotated[
         str | None,
         typer.Option(metavar="URL", help="A SQLite file or a postgresql:// URL (by default serving.sqlite in RUN)."),
@@ -47,6 +47,13 @@ def serve(
     rate: Annotated[
         float, typer.Option(min=0, help="Requests a second that one address may send for long; 0 for any number.")
     ] = 50.0,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CIDR",
+            help="A proxy whose X-Forwarded-For is believed, such as 127.0.0.1 or 10.0.0.0/8; may be given again.",
+        ),
+    ] = None,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
     as_json: AsJson = False,
 ) -> None:
@@ -55,13 +62,16 @@ def serve(
     Example: discreet serve runs/reports --data world --admin-token-file token
     """
     from discreet.data.open import open_news
-    from discreet.serving.gate import Limits
+    from discreet.serving.addresses import Proxies, listen, url_of
+    from discreet.serving.limits import Limits
     from discreet.serving.model import load_served
     from discreet.serving.server import open_service, read_token, run_server
 
     if log_level not in ("debug", "info", "warning", "error"):
         raise DiscreetError(f"--log-level is debug, info, warning or error, not '{log_level}'")
     token = read_token(admin_token_file) if admin_token_file else None
+    proxies = Proxies(trusted_proxy or [])
+    listener = listen(host, port)
     model = load_served(run)
     service = open_service(
         run,
@@ -73,9 +83,9 @@ def serve(
         may_be_empty=token is not None,
         epoch=timedelta(minutes=epoch_minutes) if epoch_minutes else None,
     )
-    address = f"http://{host}:{port}"
+    address = url_of(listener)
     if as_json:
         print_json({"url": address, "model": model.version, "ranking": ranking.value})
     else:
         say(f"Serving {run} at {address} ({ranking.value} ranking). {model.guarantee()}")
-    run_server(service, host=host, port=port, limits=Limits(rate=rate), admin_token=token, level=log_level)
+    run_server(service, listener, limits=Limits(rate=rate), proxies=proxies, admin_token=token, level=log_level)

@@ -18,15 +18,18 @@ from pydantic import TypeAdapter, ValidationError
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from discreet import __version__
 from discreet.serving import messages as m
+from discreet.serving.addresses import Proxies
 from discreet.serving.catalogue import Sent
 from discreet.serving.docs_page import docs_page
-from discreet.serving.gate import MISTAKE, Gate, Limits, Metrics
-from discreet.serving.logs import log
+from discreet.serving.gate import MISTAKE, Gate, Metrics
+from discreet.serving.limits import Limits
+from discreet.serving.logs import log, tell_repeats
 from discreet.serving.openapi import body_of, with_shared_parts
+from discreet.serving.readiness import Readiness, closed_in_time
 from discreet.serving.refusal import Refusal
 from discreet.serving.service import Service
 from discreet.serving.store import DELETED, EXPIRED
@@ -49,7 +52,12 @@ _REFUSED: dict[int | str, dict[str, Any]] = {
 }
 
 
-def create_app(service: Service, limits: Limits | None = None, admin_token: str | None = None) -> ASGIApp:
+def create_app(
+    service: Service,
+    limits: Limits | None = None,
+    admin_token: str | None = None,
+    proxies: Proxies | None = None,
+) -> Gate:
     """The whole server as an ASGI application, which starts and closes `service`."""
     metrics = Metrics()
 
@@ -58,8 +66,9 @@ def create_app(service: Service, limits: Limits | None = None, admin_token: str 
         service.start()
         log("info", "serving", model=service.model.version, ranking=service.offer.ranking)
         yield
-        await asyncio.to_thread(service.close)
-        log("info", "stopped")
+        done = await closed_in_time(service.close)
+        tell_repeats()
+        log("info" if done else "warning", "stopped" if done else "stopped before all was written")
 
     app = FastAPI(
         title="Discreet",
@@ -77,7 +86,7 @@ def create_app(service: Service, limits: Limits | None = None, admin_token: str 
     _pages(app)
     _errors(app)
     with_shared_parts(app, [m.RecommendRequest, m.LabelReport, m.SketchReport, m.NewArticle])
-    return Gate(app, limits or Limits(), metrics)
+    return Gate(app, limits or Limits(), metrics, proxies or Proxies())
 
 
 class Recommend:
@@ -88,7 +97,7 @@ class Recommend:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one question."""
-        body, more = b"", True
+        body, more = bytearray(), True
         _require_json(
             next((value for name, value in scope["headers"] if name == b"content-type"), b"").decode("latin-1")
         )
@@ -161,6 +170,7 @@ def _public(service: Service, metrics: Metrics) -> APIRouter:
 
 def _operations(service: Service, metrics: Metrics) -> APIRouter:
     router = APIRouter(tags=["operations"])
+    readiness = Readiness(service)
 
     @router.get("/healthz")
     async def healthz() -> dict[str, str]:
@@ -170,12 +180,7 @@ def _operations(service: Service, metrics: Metrics) -> APIRouter:
     @router.get("/readyz", responses={503: {"description": "Not ready."}})
     async def readyz() -> Response:
         """Whether there is a catalogue to rank and a database to write to."""
-        why = "" if service.keeper.ready else "the catalogue is being prepared"
-        if not why:
-            try:
-                await asyncio.to_thread(service.store.ping)
-            except SQLAlchemyError:
-                why = "the database does not answer"
+        why = await readiness.why_not()
         return JSONResponse({"ready": not why, "why": why}, 503 if why else 200)
 
     @router.get("/metrics")
@@ -283,7 +288,7 @@ def _require_json(content_type: str) -> None:
         raise Refusal(415, "send JSON, with the header 'Content-Type: application/json'")
 
 
-def _parsed(body: bytes, adapter: TypeAdapter[T]) -> T:
+def _parsed(body: bytes | bytearray, adapter: TypeAdapter[T]) -> T:
     """The body as a message, or a refusal that names the first wrong field and never repeats what was in it."""
     try:
         return adapter.validate_json(body)

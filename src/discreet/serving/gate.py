@@ -1,6 +1,6 @@
 """The door of the server: limits on size, rate and number of requests, the headers of every answer, and metrics.
 
-One plain ASGI layer, because it is passed by every request. Addresses are held in memory for the rate limit alone, and
+One plain ASGI layer, because it is passed by every request. Addresses are held in memory for the limits alone, and
 forgotten as soon as their bucket is full again.
 """
 
@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from discreet.serving.logs import log, log_exception
+from discreet.serving.addresses import Proxies
+from discreet.serving.limits import Limits
+from discreet.serving.logs import log_exception, log_seldom
+from discreet.serving.rate import Buckets
 from discreet.serving.refusal import Refusal
+from discreet.serving.wire import Crowd
 
+CLIENT_GONE = 499  # counted, and never sent: there is nobody to send it to
 MISTAKE = "the server made a mistake; its operator can find it in the log"
 _ROUTES = (
     "/v1/model",
@@ -29,6 +33,8 @@ _ROUTES = (
     "/readyz",
     "/metrics",
 )
+_RESERVED = ("/v1/recommend", "/healthz", "/readyz")
+_LOGINS_PER_SECOND, _LOGINS_AT_ONCE = 0.1, 10
 _CONTENT_POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 _HEADERS = [
     (b"content-security-policy", _CONTENT_POLICY.encode()),
@@ -40,25 +46,6 @@ _HEADERS = [
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), browsing-topics=()"),
 ]
 _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one server bears.
-
-    Attributes:
-        body: The most bytes of a device's request.
-        admin_body: The most bytes of an administrator's request.
-        concurrent: How many requests are worked on at once; more are told to come back.
-        rate: Requests a second that one address may send for long; 0 for any number.
-        burst: How many it may send at once.
-    """
-
-    body: int = 256 * 1024
-    admin_body: int = 8 * 1024 * 1024
-    concurrent: int = 512
-    rate: float = 50.0
-    burst: int = 200
 
 
 class Metrics:
@@ -95,80 +82,90 @@ class Metrics:
 class Gate:
     """Passes a request on if it may pass, and dresses the answer."""
 
-    def __init__(self, app: ASGIApp, limits: Limits, metrics: Metrics) -> None:
-        self._app, self._limits, self._metrics = app, limits, metrics
+    def __init__(self, app: ASGIApp, limits: Limits, metrics: Metrics, proxies: Proxies) -> None:
+        self._app, self._limits, self._metrics, self._proxies = app, limits, metrics, proxies
+        self.crowd = Crowd(limits, proxies)
         self._inside = 0
-        self._buckets: dict[str, tuple[float, float]] = {}
+        self._buckets = Buckets(limits.rate, limits.burst)
+        self._failed_logins = Buckets(_LOGINS_PER_SECOND, _LOGINS_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request (or the server's start and stop)."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, path, status = time.perf_counter(), scope["path"], 500
-        limit = self._limits.admin_body if path.startswith("/v1/admin/") else self._limits.body
-        started = False
-
-        async def dressed(message: Message) -> None:
-            nonlocal started, status
-            if message["type"] == "http.response.start":
-                started, status = True, message["status"]
-                message["headers"] = [*message["headers"], *_HEADERS]
-            await send(message)
-
-        refusal = self._refusal(scope, limit)
+        began, path = time.perf_counter(), scope["path"]
+        address, of_admin = self._proxies.client_of(scope), path.startswith("/v1/admin/")
+        visit = _Visit(receive, send, self._limits.max_admin_body if of_admin else self._limits.max_body)
+        refusal = self._refusal(scope, visit.max_body, address, of_admin)
         if refusal is not None:
-            await _refuse(dressed, *refusal)
+            await _refuse(visit.send, *refusal)
             self._metrics.refused.labels(str(refusal[0])).inc()
             return
         self._inside += 1
         try:
-            await self._app(scope, _limited(receive, limit), dressed)
+            await self._app(scope, visit.receive, visit.send)
         except Exception:
-            log_exception("a request failed", method=scope["method"])
-            if not started:
-                await _refuse(dressed, 500, MISTAKE)
+            if not visit.gone:
+                log_exception("a request failed", method=scope["method"])
+                if not visit.started:
+                    await _refuse(visit.send, 500, MISTAKE)
         finally:
             self._inside -= 1
-            taken = time.perf_counter() - began
-            self._metrics.count(path, status, taken)
-            if status >= 500:
-                log("warning", "answered with an error", status=status)
+            self._metrics.count(path, visit.status, time.perf_counter() - began)
+            if visit.status >= 500:
+                log_seldom("warning", "answered with an error", status=visit.status)
+            if visit.status == 401:
+                self._failed_logins.take(address)
+                log_seldom("warning", "a login failed")
 
-    def _refusal(self, scope: Scope, limit: int) -> tuple[int, str, bool, int | None] | None:
+    def _refusal(
+        self, scope: Scope, max_body: int, address: str, of_admin: bool
+    ) -> tuple[int, str, bool, int | None] | None:
         for name, value in scope["headers"]:
-            if name == b"content-length" and (not value.isdigit() or int(value) > limit):
-                return 413, f"the body is larger than {limit} bytes", True, None
-        if self._inside >= self._limits.concurrent:
+            if name == b"content-length" and (not value.isdigit() or int(value) > max_body):
+                return 413, f"the body is larger than {max_body} bytes", True, None
+        most = self._limits.max_concurrent
+        if (
+            self._inside >= (most if scope["path"] in _RESERVED else most * 3 // 4)
+            and not self.crowd.drop_slowest_sender()
+        ):
             return 503, "the server is busy; try again in a moment", False, 1
-        if self._limits.rate and not self._has_token(scope):
+        if self._limits.rate and not self._buckets.take(address):
             return 429, "too many requests from this address; try again in a moment", False, 1
+        if of_admin and not self._failed_logins.has(address):
+            return 429, "too many failed logins from this address; try again in a minute", False, 60
         return None
 
-    def _has_token(self, scope: Scope) -> bool:
-        address = (scope.get("client") or ("", 0))[0]
-        rate, burst, now = self._limits.rate, self._limits.burst, time.monotonic()
-        tokens, then = self._buckets.get(address, (float(burst), now))
-        tokens = min(float(burst), tokens + (now - then) * rate)
-        if len(self._buckets) > 10_000:
-            self._buckets = {a: (t, m) for a, (t, m) in self._buckets.items() if t + (now - m) * rate < burst}
-        self._buckets[address] = (tokens - 1 if tokens >= 1 else tokens, now)
-        return tokens >= 1
 
+class _Visit:
+    """One request on its way: its body up to a limit, its answer with our headers, and whether its client hung up."""
 
-def _limited(receive: Receive, limit: int) -> Receive:
-    """Receive a body up to its limit, for senders who do not say beforehand how long it is."""
-    received = 0
+    def __init__(self, receive: Receive, send: Send, max_body: int) -> None:
+        self._receive, self._send, self.max_body = receive, send, max_body
+        self.status, self.started, self.gone = 500, False, False
+        self._received = 0
 
-    async def counted() -> Message:
-        nonlocal received
-        message = await receive()
-        received += len(message.get("body", b""))
-        if received > limit:
-            raise Refusal(413, f"the body is larger than {limit} bytes")
+    async def receive(self) -> Message:
+        """A part of the body; refused if there is too much of it."""
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            if not self.started:
+                self.status, self.gone = CLIENT_GONE, True
+            return message
+        self._received += len(message.get("body", b""))
+        if self._received > self.max_body:
+            raise Refusal(413, f"the body is larger than {self.max_body} bytes")
         return message
 
-    return counted
+    async def send(self, message: Message) -> None:
+        """A part of the answer."""
+        if self.gone:
+            return
+        if message["type"] == "http.response.start":
+            self.started, self.status = True, message["status"]
+            message["headers"] = [*message["headers"], *_HEADERS]
+        await self._send(message)
 
 
 async def _refuse(send: Send, status: int, problem: str, close: bool = False, retry_after: int | None = None) -> None:

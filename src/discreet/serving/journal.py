@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import math
 import queue
 import threading
+import time
 from dataclasses import dataclass
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from discreet.serving.logs import log
+from discreet.serving.logs import log_seldom
 from discreet.serving.refusal import Refusal
 from discreet.serving.store import KeptReport, Outcome, Store
 
+KEEP_SECONDS = 5.0
 _BATCH = 256
 
 
@@ -28,6 +32,7 @@ class Journal:
 
     def __init__(self, store: Store, capacity: int = 2000) -> None:
         self._store = store
+        self.failed_at = -math.inf  # when a report could last not be kept, by time.monotonic()
         self._queue: queue.Queue[_Entry | None] = queue.Queue(capacity)
         self._thread = threading.Thread(target=self._work, name="journal", daemon=True)
         self._thread.start()
@@ -40,15 +45,21 @@ class Journal:
             self._queue.put_nowait(entry)
         except queue.Full:
             raise Refusal(503, "too many reports at once; send it again", retry_after=2) from None
-        outcome = await entry.answer
+        try:
+            async with asyncio.timeout(KEEP_SECONDS):
+                outcome = await entry.answer
+        except TimeoutError:
+            self.failed_at = time.monotonic()
+            raise Refusal(503, "the report was not kept in time; send it again later", retry_after=10) from None
         if outcome is None:
             raise Refusal(503, "the report could not be kept; send it again later", retry_after=10)
         return outcome
 
     def close(self) -> None:
-        """Write what is waiting, then stop."""
-        self._queue.put(None)
-        self._thread.join()
+        """Write what is waiting, then stop; give up on a database that does not answer."""
+        with contextlib.suppress(queue.Full):
+            self._queue.put(None, timeout=KEEP_SECONDS)
+            self._thread.join(KEEP_SECONDS)
 
     def _work(self) -> None:
         while (entry := self._queue.get()) is not None:
@@ -66,11 +77,13 @@ class Journal:
                 return
 
     def _write(self, batch: list[_Entry]) -> None:
+        batch = [entry for entry in batch if not entry.answer.cancelled()]  # those were told to come again
         outcomes: list[Outcome | None]
         try:
             outcomes = list(self._store.keep_reports([entry.report for entry in batch]))
         except SQLAlchemyError as error:
-            log("error", "reports were not kept", count=len(batch), cause=_cause(error))
+            self.failed_at = time.monotonic()
+            log_seldom("error", "reports were not kept", cause=_cause(error))
             outcomes = [None] * len(batch)
         for entry, outcome in zip(batch, outcomes, strict=True):
             if not entry.loop.is_closed():
@@ -83,6 +96,6 @@ def _resolve(answer: asyncio.Future[Outcome | None], outcome: Outcome | None) ->
 
 
 def _cause(error: SQLAlchemyError) -> str:
-    """The database's own words, which have no values in them: 'database is locked', 'disk is full'."""
-    original = getattr(error, "orig", None)
-    return type(original or error).__name__
+    """What kind of error it was: SQLite's name for it (SQLITE_FULL), or its class. A message could hold values."""
+    original = getattr(error, "orig", None) or error
+    return str(getattr(original, "sqlite_errorname", type(original).__name__))

@@ -9,10 +9,13 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import threading
 import time
 import traceback
+from collections.abc import Callable
 from typing import Any
 
+REPEAT_SECONDS = 60.0
 _logger = logging.getLogger("discreet.serving")
 
 
@@ -40,9 +43,60 @@ def log(level: str, event: str, **fields: Any) -> None:
     _logger.log(logging.getLevelNamesMapping()[level.upper()], event, extra={"fields": fields})
 
 
+def log_seldom(level: str, event: str, **fields: Any) -> None:
+    """Write an event that may come with every request: at once, and a minute later how many more there were."""
+    _repeats.note((level, event, tuple(sorted(fields.items()))), lambda: log(level, event, **fields))
+
+
 def log_exception(event: str, **fields: Any) -> None:
-    """Write an event with the exception that is being handled."""
-    _logger.error(event, exc_info=True, extra={"fields": fields})
+    """Write an event with the exception that is being handled; of the same one, in a minute, only how often it came."""
+    found = sys.exc_info()
+    last = traceback.extract_tb(found[2])[-1:]
+    raised = [f"{frame.filename}:{frame.lineno}" for frame in last]
+    key = "error", event, (("exception", getattr(found[0], "__name__", "")), ("where", *raised))
+    _repeats.note(key, lambda: _logger.error(event, exc_info=True, extra={"fields": fields}))
+
+
+def tell_repeats() -> None:
+    """Write what was counted and not told yet."""
+    _repeats.tell_all()
+
+
+_Key = tuple[str, str, tuple[Any, ...]]
+
+
+class _Repeats:
+    """Events that are told once a minute, and counted in between."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._untold: dict[_Key, int] = {}
+
+    def note(self, key: _Key, tell: Callable[[], None]) -> None:
+        with self._lock:
+            if key in self._untold:
+                self._untold[key] += 1
+                return
+            self._untold[key] = 0
+        timer = threading.Timer(REPEAT_SECONDS, self._tell, (key,))
+        timer.daemon = True
+        timer.start()
+        tell()
+
+    def tell_all(self) -> None:
+        for key in list(self._untold):
+            self._tell(key)
+
+    def _tell(self, key: _Key) -> None:
+        with self._lock:
+            more = self._untold.pop(key, 0)
+        if more:
+            level, event, fields = key
+            named = {name: rest[0] for name, *rest in fields if name != "where"}
+            log(level, event, **named, more_in_this_minute=more)
+
+
+_repeats = _Repeats()
 
 
 def configure(level: str) -> None:

@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import json
+import resource
+import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import uvicorn
+from sqlalchemy.exc import SQLAlchemyError
 
 from discreet.data.news import NewsData
 from discreet.errors import DiscreetError, InputError
 from discreet.privacy.ledger import Schedule
 from discreet.serving.about import Offer, Ranking, read_qualities
+from discreet.serving.addresses import Proxies
 from discreet.serving.app import create_app
-from discreet.serving.gate import Limits
+from discreet.serving.gate import Gate
+from discreet.serving.limits import Limits
 from discreet.serving.logs import configure
 from discreet.serving.model import Served
 from discreet.serving.service import Service
 from discreet.serving.store import Store, Waiting
-from discreet.serving.tables import open_engine
+from discreet.serving.tables import open_engine, shown_database
+from discreet.serving.wire import Connection
 
+FINISH_SECONDS = 6  # for requests that are being answered when the server is told to stop
+_OTHER_FILES = 100
 _WEEK = timedelta(days=7)
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -43,14 +53,19 @@ def open_service(
     `epoch` is how long the public epochs last, a week unless said otherwise; it is settled when a database is first
     used. `as_of` moves the times of `data` so that it ends at this moment.
     """
-    store = Store(open_engine(database if database is not None else run / "serving.sqlite"))
-    if data is not None and store.is_empty():
-        store.put_articles(first_articles(data, as_of))
-    if store.is_empty() and not may_be_empty:
-        store.close()
-        raise DiscreetError(f"{run}: the catalogue is empty; pass --data to fill it from a news data set")
-    offer = Offer(ranking, _schedule(store, epoch), reports, qualities=read_qualities(run))
-    return Service(model, store, offer)
+    place = database if database is not None else run / "serving.sqlite"
+    try:
+        store = Store(open_engine(place))
+        if data is not None and store.is_empty():
+            store.put_articles(first_articles(data, as_of))
+        if store.is_empty() and not may_be_empty:
+            store.close()
+            raise DiscreetError(f"{run}: the catalogue is empty; pass --data to fill it from a news data set")
+        offer = Offer(ranking, _schedule(store, epoch), reports, qualities=read_qualities(run))
+        return Service(model, store, offer)
+    except SQLAlchemyError as error:
+        problem = str(getattr(error, "orig", error)).strip().splitlines()[0]
+        raise DiscreetError(f"{shown_database(place)}: the database cannot be used ({problem})") from error
 
 
 def first_articles(data: NewsData, as_of: int | None = None) -> Iterator[Waiting]:
@@ -77,27 +92,43 @@ def first_articles(data: NewsData, as_of: int | None = None) -> Iterator[Waiting
 
 def run_server(
     service: Service,
+    listener: socket.socket,
     *,
-    host: str,
-    port: int,
-    limits: Limits,
+    limits: Limits | None = None,
+    proxies: Proxies | None = None,
     admin_token: str | None = None,
     level: str = "info",
 ) -> None:
     """Serve until the process is told to stop (SIGTERM or Ctrl-C), then finish what was begun."""
     configure(level)
+    http_server(create_app(service, _within_reach(limits or Limits()), admin_token, proxies)).run([listener])
+
+
+def http_server(app: Gate) -> uvicorn.Server:
+    """The HTTP server of an application, with its limits on connections."""
     config = uvicorn.Config(
-        create_app(service, limits, admin_token),
-        host=host,
-        port=port,
+        app,
+        http=partial(Connection, app.crowd),  # type: ignore[arg-type]
         access_log=False,
         log_config=None,
         ws="none",
+        proxy_headers=False,
         server_header=False,
         timeout_keep_alive=15,
-        timeout_graceful_shutdown=10,
+        timeout_graceful_shutdown=FINISH_SECONDS,
     )
-    uvicorn.Server(config).run()
+    return uvicorn.Server(config)
+
+
+def _within_reach(limits: Limits) -> Limits:
+    """No more connections than the process may have open files."""
+    few, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = limits.max_connections + _OTHER_FILES
+    if few != resource.RLIM_INFINITY and few < wanted:
+        few = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (few, most))
+        return replace(limits, max_connections=max(1, few - _OTHER_FILES))
+    return limits
 
 
 def read_token(path: Path) -> str:

@@ -15,6 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from discreet.errors import DiscreetError
 from discreet.serving.tables import SCHEMA, articles, counters, pending, reports, settings
 
+_TRIAL = 16 * 1024
 LISTED, EXPIRED, DELETED = "listed", "expired", "deleted"
 
 
@@ -84,10 +85,12 @@ class Store:
         """Close all connections."""
         self.engine.dispose()
 
-    def ping(self) -> None:
-        """Ask the database something, to see that it answers."""
-        with self.engine.connect() as connection:
-            connection.execute(select(counters.c.value)).first()
+    def try_to_write(self) -> None:
+        """Write something that needs room, and take it away again, to see that the database takes what is written."""
+        name = f"trial {secrets.token_hex(8)}"
+        with self.engine.begin() as connection:
+            connection.execute(insert(settings).values(name=name, value="." * _TRIAL))
+            connection.execute(delete(settings).where(settings.c.name == name))
 
     def setting(self, name: str, default: str) -> str:
         """A setting; the first value that was ever given stays."""

@@ -27,6 +27,7 @@ from discreet.errors import DiscreetError
 
 SCHEMA = 1
 BUSY_SECONDS = 2.0
+POOL_SECONDS = 3.0
 _BIG = BigInteger().with_variant(Integer, "sqlite")
 
 metadata = MetaData()
@@ -95,11 +96,15 @@ def open_engine(database: str | Path) -> Engine:
     if url.startswith("postgresql://"):
         url = url.replace("postgresql://", "postgresql+psycopg://", 1)
     try:
-        engine = create_engine(url, pool_pre_ping=not url.startswith("sqlite"))
+        engine = create_engine(url, pool_pre_ping=not url.startswith("sqlite"), pool_timeout=POOL_SECONDS)
         if engine.dialect.name == "sqlite":
             event.listen(engine, "connect", _set_up_sqlite)
         elif engine.dialect.name != "postgresql":
             raise DiscreetError(f"a database is a SQLite file or a postgresql:// URL, not {engine.dialect.name}")
+        else:
+            from discreet.serving.postgres import limit
+
+            limit(engine)
         metadata.create_all(engine)
     except (ArgumentError, ImportError) as error:
         raise DiscreetError(f"the database's address cannot be used: {error}") from error
