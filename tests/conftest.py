@@ -1,4 +1,4 @@
-"""Shared fixtures: where the public data sets are, if they are."""
+"""Shared fixtures: where the public data sets and the drafts' test vectors are, if they are."""
 
 import os
 from pathlib import Path
@@ -13,4 +13,12 @@ def shared_data() -> Path:
     root = Path(os.environ.get("DISCREET_DATA", Path(__file__).parents[2] / "shared" / "data"))
     if not root.is_dir():
         pytest.skip(f"public data sets are not at {root}; set DISCREET_DATA")
+    return root
+
+
+@pytest.fixture(scope="session")
+def shared_specs() -> Path:
+    root = Path(os.environ.get("DISCREET_SPECS", Path(__file__).parents[2] / "shared" / "specs"))
+    if not root.is_dir():
+        pytest.skip(f"the drafts' test vectors are not at {root}; set DISCREET_SPECS")
     return root

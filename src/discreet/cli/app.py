@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from discreet.cli import (
+    aggregate,
     audit,
     compare,
     data,
@@ -38,5 +39,6 @@ app.add_typer(vendors.app, name="vendors")
 vendors.app.command()(vendors_share.share)
 vendors.app.command()(vendors_share.read)
 app.add_typer(nodes.app, name="nodes")
+app.add_typer(aggregate.app, name="aggregate")
 app.command()(reproduce.reproduce)
 app.command("list")(listing.list_all)
