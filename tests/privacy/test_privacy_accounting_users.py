@@ -1,18 +1,19 @@
 """What whole trainings and whole users cost: sampled rounds, noise for a target, groups."""
 
 import math
+from dataclasses import replace
 
 import dp_accounting as dp
 import pytest
 
 from discreet.errors import DiscreetError
 from discreet.privacy.accounting import (
+    all_clicks,
     calibrate,
     compose,
     group_privacy,
     rounds,
     sampled_rounds,
-    user_level,
 )
 from discreet.privacy.accounting_events import ApproximateDpEvent
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
@@ -71,14 +72,16 @@ def click_guarantee(epsilon: float, delta: float) -> Guarantee:
     )
 
 
-def test_user_level_is_group_privacy():
-    assert user_level(click_guarantee(0.5, 0.0), 30).epsilon == pytest.approx(15.0)
-    user = user_level(click_guarantee(0.5, 1e-9), 4)
-    assert (user.unit, user.epsilon) == (Unit.USER, 2.0)
-    assert user.delta == pytest.approx(4 * math.exp(1.5) * 1e-9)
-    assert user.adjacency is Adjacency.SUBSTITUTE
-    with pytest.raises(ValueError, match="already"):
-        user_level(user, 2)
+def test_all_clicks_together_are_group_privacy_and_no_user():
+    assert all_clicks(click_guarantee(0.5, 0.0), 30).epsilon == pytest.approx(15.0)
+    history = all_clicks(click_guarantee(0.5, 1e-9), 4)
+    assert (history.unit, history.epsilon) == (Unit.CLICKS, 2.0)
+    assert history.delta == pytest.approx(4 * math.exp(1.5) * 1e-9)
+    assert "ε = 2, δ = 1.79e-08 per history of clicks (substitute) against the server" in str(history)
+    with pytest.raises(ValueError, match="of a history of clicks, not of one click"):
+        all_clicks(history, 2)
+    with pytest.raises(ValueError, match="of a user, not of one click"):
+        all_clicks(replace(history, unit=Unit.USER), 2)
 
 
 @pytest.mark.parametrize("size", [60, 5000])

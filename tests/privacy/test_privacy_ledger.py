@@ -18,7 +18,7 @@ from discreet.privacy.ledger import (
     State,
     read_statement,
 )
-from discreet.privacy.ledger.debit import Debit, user_level
+from discreet.privacy.ledger.debit import Debit, all_clicks
 from discreet.privacy.noise import SecureNoise
 from discreet.privacy.release import LatticePayload, Release, seal
 
@@ -88,7 +88,7 @@ def test_user_level_releases_all_add_up_whatever_the_epoch(tmp_path):
     with pytest.raises(BudgetExhausted):
         ledger.release("round", 9, guarantee(0.25, unit=Unit.USER), Maker())
     statement = ledger.statement()
-    assert statement.worst.epsilon == statement.user.epsilon == 2.0
+    assert statement.worst.epsilon == statement.all_clicks.epsilon == 2.0
 
 
 def test_delta_has_its_own_budget(tmp_path):
@@ -294,12 +294,12 @@ def test_the_statement_says_what_was_spent_on_what_since_when(tmp_path):
     ledger.release("label", 1, guarantee(0.5), Maker(), part="impression 9", clicks=1)
     statement = read_statement(tmp_path / "ledger")
     assert statement == ledger.statement()
-    assert statement.user.epsilon == 10.5
-    assert statement.user.delta == pytest.approx(10 * np.exp(9.0) * 1e-6)
+    assert statement.all_clicks.epsilon == 10.5
+    assert statement.all_clicks.delta == pytest.approx(10 * np.exp(9.0) * 1e-6)
     text = str(statement)
     assert "since 2026-01-19" in text
     assert "Most that one click has cost so far: ε = 1.5, δ = 1e-06" in text
-    assert "user level): at most ε = 10.5" in text
+    assert "All clicks together: at most ε = 10.5, δ = 0.081 (which articles; how many clicks, when" in text
     assert "impression 9" in text
     assert "topic histogram v2" in text
     parsed = json.loads(json.dumps(statement.to_json()))
@@ -309,11 +309,11 @@ def test_the_statement_says_what_was_spent_on_what_since_when(tmp_path):
     assert (parsed["worst"]["epsilon"], parsed["since"]) == (1.5, "2026-01-19T01:00:00+00:00")
 
 
-def test_an_unknown_number_of_clicks_makes_the_user_level_sum_unknown(tmp_path):
+def test_an_unknown_number_of_clicks_makes_their_sum_unknown(tmp_path):
     ledger = open_ledger(tmp_path, SetClock(2))
     assert "Nothing has been spent" in str(ledger.statement())
     ledger.release("sketch", 1, guarantee(1.0), Maker())
-    assert ledger.statement().user is None
+    assert ledger.statement().all_clicks is None
     assert "not known" in str(ledger.statement())
 
 
@@ -334,4 +334,4 @@ def test_a_release_from_a_mechanism_goes_through_and_comes_back(tmp_path):
 
 def test_the_tiniest_delta_is_nothing_for_a_large_enough_group():
     debit = Debit(1, 0, "sketch", "", 0, 0, 1.0, 1e-310, 1000, State.RELEASED, "noise", 1)
-    assert user_level(Unit.CLICK, [debit]).delta == 1.0
+    assert all_clicks(Unit.CLICK, [debit]).delta == 1.0

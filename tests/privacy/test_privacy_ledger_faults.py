@@ -160,7 +160,7 @@ def test_what_cannot_be_trusted_releases_nothing_until_it_is_written_off(spent, 
         with pytest.raises(BudgetExhausted):
             recovered.release("label", epoch, guarantee(0.25), make)
     assert State.WRITTEN_OFF in {d.state for d in recovered.statement().debits}
-    assert recovered.statement().user is None
+    assert recovered.statement().all_clicks is None
     later = reopen(spent, epoch=5)
     assert later.release("label", 5, guarantee(2.0), make).origin is Origin.FRESH
 

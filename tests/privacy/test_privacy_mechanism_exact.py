@@ -72,10 +72,10 @@ def test_subset_likelihood_is_the_law_of_the_report():
 
 def test_exponential_samples_by_its_weights():
     mechanism = Exponential(epsilon=2.0, choices=3, score_sensitivity=1.0)
-    scores = [0.0, 1 / 16, 2 / 16]
+    scores = [0.0, 1 / 64, 2 / 64]
     weights = mechanism.weights(mechanism.checked(scores))
     assert law(mechanism, scores) == {(i,): Fraction(w, sum(weights)) for i, w in enumerate(weights)}
-    ideal = np.exp(np.array(scores))
+    ideal = np.exp(np.array(scores) * 64 / 65)
     assert [w / sum(weights) for w in weights] == pytest.approx(ideal / ideal.sum(), rel=1e-9)
 
 
@@ -91,6 +91,27 @@ def test_exponential_never_exceeds_epsilon(scores, moves):
     b = mechanism.weights(mechanism.checked([s + m for s, m in zip(scores, moves, strict=True)]))
     ratios = [Fraction(x * sum(b), y * sum(a)) for x, y in zip(a, b, strict=True)]
     assert max(*ratios, *(1 / r for r in ratios)) <= Fraction(math.exp(1.0))
+
+
+def exponential_logs(mechanism, scores):
+    """The logarithms of all probabilities, from whole numbers too long for a quick fraction."""
+    weights = mechanism.weights(mechanism.checked(scores))
+    return np.array([math.log(weight) for weight in weights]) - math.log(sum(weights))
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize(("low", "high"), [(0.0, 0.1), (0.3, 0.4), (0.7, 0.8), (1e6 + 0.3, 1e6 + 0.4)])
+def test_exponential_pays_for_the_rounding_of_float_scores(epsilon, low, high):
+    mechanism = Exponential(epsilon=epsilon, choices=1000, score_sensitivity=0.1)
+    a, b = (exponential_logs(mechanism, [one] + [other] * 999) for one, other in ((low, high), (high, low)))
+    assert 0.95 * epsilon < np.abs(a - b).max() <= epsilon * (1 + 1e-9)
+
+
+def test_exponential_refuses_no_score_for_its_size():
+    mechanism = Exponential(epsilon=1.0, choices=3, score_sensitivity=1.0)
+    laws = [exponential_logs(mechanism, [0.0, best - 300.0, best]) for best in (599.0, 599.5, 600.0)]
+    assert max(np.abs(a - b).max() for a in laws for b in laws) <= 1
+    assert laws[0][0] == laws[0][1]
 
 
 def test_published_labels_reveal_the_click():

@@ -76,7 +76,8 @@ BAD_PARAMETERS = [
     *((kind, {"calibration": "guess"}) for kind in (DiscreteLaplace, ClippedAttention)),
     *((kind, {"calibration": "paper"}) for kind in (DiscreteLaplace, DiscreteGaussian, TopicCounts, ClippedMean)),
     (TopicCounts, {"topics": 1}),
-    (TopicCounts, {"unit": Unit.USER}),
+    *((TopicCounts, {"unit": unit}) for unit in (Unit.USER, Unit.CLICKS)),
+    *((kind, {"unit": Unit.USER, "adjacency": Adjacency.ADD_REMOVE}) for kind in (ClippedAttention, ClippedMean)),
     (ClippedMean, {"history_length": 0}),
     (Exponential, {"score_sensitivity": 0}),
     (LabelPermutation, {"negatives": 0}),
@@ -130,7 +131,7 @@ BAD_VALUES = [
     *((TopicCounts, bad) for bad in ([3], [-1], [0.5], [[0, 1]], 1, ["a"])),
     *((kind, bad) for kind in (RandomizedResponse, SubsetSelection) for bad in (-1, 4, 1.5, True, "0", None)),
     *((LabelPermutation, bad) for bad in (-1, 5, 1.5)),
-    *((Exponential, bad) for bad in ([0.0, 1.0], [0.0, 1.0, math.nan], [0.0, 1.0, 1e6])),
+    *((Exponential, bad) for bad in ([0.0, 1.0], [0.0, 1.0, math.nan], [0.0, 1.0, math.inf])),
     (RandomPadding, [0.2, 0.3, 0.5]),
     *((DPAverage, bad) for bad in ([1.0, math.nan], [[1.0], [2.0]])),
     *(
@@ -206,7 +207,7 @@ def test_only_what_is_known_to_be_false_is_called_claimed(kind):
     assert (status is Status.CLAIMED) == (kind in (FloatNoise, LabelPermutation))
 
 
-@pytest.mark.parametrize("terms", [{"unit": Unit.USER}, {"adjacency": Adjacency.ADD_REMOVE}])
+@pytest.mark.parametrize("terms", [{"unit": Unit.USER}, {"unit": Unit.CLICKS}, {"adjacency": Adjacency.ADD_REMOVE}])
 def test_one_click_of_many_is_not_a_user_and_is_not_left_out(terms):
     kind, fields = ClippedMean, GOOD[ClippedMean][0]
     with pytest.raises(ValueError, match="is proved for"):

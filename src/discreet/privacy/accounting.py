@@ -137,21 +137,23 @@ def calibrate(
     return high
 
 
-def user_level(guarantee: Guarantee, units: int) -> Guarantee:
-    """Group privacy: what the guarantee of one click or rating is worth to a user who has at most `units` of them.
+def all_clicks(guarantee: Guarantee, clicks: int) -> Guarantee:
+    """Group privacy: what the guarantee of one click is worth for a history of at most `clicks` of them.
 
-    ε becomes k·ε, and δ becomes k·e^{(k−1)ε}·δ. Where that reaches 1 nothing is left, and ε is infinite.
+    ε becomes k·ε, and δ becomes k·e^{(k−1)ε}·δ. Where that reaches 1 nothing is left, and ε is infinite. The adjacency
+    stays: what a substituted click leaves in the open (that it was made, when, on which slate), so does the history.
+    Hence this is no guarantee of a user, of whom all of that would be hidden.
     """
-    if guarantee.unit is Unit.USER:
-        raise ValueError("the guarantee is for users already")
-    epsilon, delta = group_privacy(guarantee.epsilon, guarantee.delta, units)
+    if guarantee.unit is not Unit.CLICK:
+        raise ValueError(f"the guarantee is of a {guarantee.unit}, not of one click")
+    epsilon, delta = group_privacy(guarantee.epsilon, guarantee.delta, clicks)
     claimed = guarantee.claimed_epsilon
     return replace(
         guarantee,
         epsilon=epsilon,
         delta=delta,
-        unit=Unit.USER,
-        claimed_epsilon=None if claimed is None else claimed * units,
+        unit=Unit.CLICKS,
+        claimed_epsilon=None if claimed is None else claimed * clicks,
     )
 
 

@@ -37,7 +37,7 @@ from discreet.privacy.lattice_price import (
     part_deviation,
 )
 from discreet.privacy.mechanisms.checks import check_count, check_positive
-from discreet.privacy.mechanisms.lattice import FLOAT_SLACK
+from discreet.privacy.mechanisms.lattice import float_slack
 from discreet.privacy.noise import Noise, rounded_up
 from discreet.privacy.noise_tables import LARGEST_SCALE
 
@@ -146,8 +146,7 @@ class DistributedGaussian:
         norm = np.sqrt(np.square(shape).sum(axis=-1, keepdims=True))
         with np.errstate(over="ignore", divide="ignore"):
             clips = np.minimum(largest / self.clip, 1 / norm)
-        slack = max(FLOAT_SLACK, (self.dimension + 16) * 2.0**-52)
-        return np.asarray(np.trunc(shape * (clips * (self.unit * (1 - slack)))), dtype=np.int64)
+        return np.asarray(np.trunc(shape * (clips * (self.unit * (1 - float_slack(self.dimension))))), dtype=np.int64)
 
     def values(self, integers: NDArray[np.int64]) -> NDArray[np.float64]:
         """Integers of the lattice as real numbers."""

@@ -14,9 +14,14 @@ from typing import Any
 
 
 class Unit(StrEnum):
-    """What is protected: the smallest thing whose change the adversary must not notice."""
+    """What is protected: the smallest thing whose change the adversary must not notice.
+
+    A history of clicks is less than a user: under substitution every click may be another, but how many there are, when
+    they came and on which slates stays as it is. Of a user, everything may change.
+    """
 
     CLICK = "click"
+    CLICKS = "history of clicks"
     RATING_VALUE = "rating value"
     RATING = "rating"
     USER = "user"

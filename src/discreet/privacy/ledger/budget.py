@@ -29,6 +29,8 @@ class Budget:
             raise ValueError(f"epsilon must be at least 0, not {self.epsilon}")
         if not 0 <= self.delta < 1:
             raise ValueError(f"delta must be at least 0 and below 1, not {self.delta}")
+        if self.unit is Unit.CLICKS:
+            raise ValueError("a ledger counts what each click pays, or each user; its statement adds up all clicks")
 
     def require_same_terms(self, guarantee: Guarantee) -> None:
         """Refuse, as a programming error, a guarantee whose ε does not add up with this budget's."""

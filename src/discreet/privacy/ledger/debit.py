@@ -36,7 +36,7 @@ class Debit:
         last_epoch: The last one.
         epsilon: What each of these clicks pays.
         delta: The same, in δ.
-        clicks: From how many clicks at most it is computed, for the user-level sum; None where nobody said.
+        clicks: From how many clicks at most it is computed, for the sum of all clicks; None where nobody said.
         state: What became of the release.
         mechanism: Which mechanism, and `version` which one of it.
         version: The mechanism's version.
@@ -117,7 +117,7 @@ class Tally:
         return self.unit is Unit.USER or debit.first_epoch <= epoch <= debit.last_epoch
 
 
-def user_level(unit: Unit, debits: Iterable[Debit]) -> Spend | None:
+def all_clicks(unit: Unit, debits: Iterable[Debit]) -> Spend | None:
     """What all clicks together have paid at most, by group privacy; None where a number of clicks is not known.
 
     A release that is (ε, δ)-private for one click is (nε, n·e^{(n−1)ε}·δ)-private for all the n it is computed from.

@@ -93,7 +93,7 @@ class Ledger:
             part: Which part of the epoch it is computed from, if not all; such as one impression. Parts have no click
                 in common, and which part a click is in must not depend on what was clicked.
             since: The first epoch whose clicks it is computed from, if not `epoch`.
-            clicks: From how many clicks at most, for the user-level sum of the statement.
+            clicks: From how many clicks at most, for the sum over all clicks in the statement.
             check: Called before anything is paid; raises if the release cannot be made.
             fallback_to_old: When the budget is gone, answer with the newest release kept for this purpose and part.
 

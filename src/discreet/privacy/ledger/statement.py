@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from discreet.privacy.guarantee import Adjacency, Unit
 from discreet.privacy.ledger.book import Book
 from discreet.privacy.ledger.budget import Budget, Schedule, cost, plain
-from discreet.privacy.ledger.debit import Debit, Spend, Tally, user_level
+from discreet.privacy.ledger.debit import Debit, Spend, Tally, all_clicks
 from discreet.privacy.ledger.errors import LedgerError
 from discreet.privacy.ledger.store import Store
 
@@ -26,7 +27,8 @@ class Statement:
         debits: All payments, the oldest first.
         by_epoch: What a click of each epoch that was paid for has cost at most.
         worst: The most that any one click has cost over its life.
-        user: What all clicks together have cost at most; None where some number of clicks is not known.
+        all_clicks: What all clicks together have cost at most; None where some number of clicks is not known. Under
+            substitution that is about which articles they were on; how many, when and on which slates is public.
     """
 
     budget: Budget
@@ -36,7 +38,7 @@ class Statement:
     debits: tuple[Debit, ...]
     by_epoch: dict[int, Spend]
     worst: Spend
-    user: Spend | None
+    all_clicks: Spend | None
 
     @classmethod
     def of(cls, book: Book) -> Statement:
@@ -54,7 +56,7 @@ class Statement:
             debits=tuple(debits),
             by_epoch=by_epoch,
             worst=tally.most(0, max(edges)) if edges else Spend(),
-            user=user_level(unit, debits),
+            all_clicks=all_clicks(unit, debits),
         )
 
     def __str__(self) -> str:
@@ -63,16 +65,25 @@ class Statement:
             f"Lifetime budget      {self.budget}",
             f"Most that one {self.budget.unit} has cost so far: {cost(self.worst.epsilon, self.worst.delta)}",
         ]
-        if self.user is None:
+        if self.all_clicks is None:
             lines.append(
                 "All clicks together: not known, some release did not say from how many clicks it was computed"
             )
         else:
-            lines.append(f"All clicks together (user level): at most {cost(self.user.epsilon, self.user.delta)}")
+            lines.append(
+                f"All clicks together: at most {cost(self.all_clicks.epsilon, self.all_clicks.delta)}{self._public}"
+            )
         if self.forgotten_through >= 0:
             lines.append(f"Forgotten: epochs up to {self.forgotten_through}; nothing more is released from them")
         lines += ["", *self._table()] if self.debits else ["", "Nothing has been spent."]
         return "\n".join(lines)
+
+    @property
+    def _public(self) -> str:
+        """What a sum over all clicks does not cover."""
+        if self.budget.unit is Unit.USER or self.budget.adjacency is not Adjacency.SUBSTITUTE:
+            return ""
+        return " (which articles; how many clicks, when and on which slates is public)"
 
     def to_json(self) -> dict[str, Any]:
         """The statement as plain values; no noise is the string "inf"."""
@@ -82,7 +93,7 @@ class Statement:
             "since": datetime.fromtimestamp(self.since, UTC).isoformat(),
             "forgotten_through": self.forgotten_through,
             "worst": _spend(self.worst),
-            "user": None if self.user is None else _spend(self.user),
+            "all_clicks": None if self.all_clicks is None else _spend(self.all_clicks),
             "epochs": [{"epoch": epoch, **_spend(spend)} for epoch, spend in self.by_epoch.items()],
             "debits": [debit.to_json() for debit in self.debits],
         }

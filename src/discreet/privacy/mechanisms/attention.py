@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.privacy.mechanisms.base import Calibration, Sensitivity
-from discreet.privacy.mechanisms.checks import check_count, check_positive, check_simplex, checked_vector
+from discreet.privacy.mechanisms.checks import (
+    check_count,
+    check_positive,
+    check_presence,
+    check_simplex,
+    checked_vector,
+)
 from discreet.privacy.mechanisms.lattice import FINENESS, LatticeMechanism, power_of_two_at_most, truncated_to_lattice
 from discreet.privacy.mechanisms.padding import RandomPadding, unpadded_epsilon
 
@@ -41,6 +47,7 @@ class ClippedAttention(LatticeMechanism):
         super().__post_init__()
         check_positive("theta", self.theta)
         check_count("dimension", self.dimension, 2)
+        check_presence(self.unit, self.adjacency)
         self.scale  # noqa: B018 - refuses a lattice that cannot be had
 
     @property

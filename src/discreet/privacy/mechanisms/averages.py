@@ -43,7 +43,7 @@ class _RatingAverages(Mechanism):
             raise ValueError(f"lowest must be below highest, not {self.lowest} and {self.highest}")
         if not 0 < self.step <= (self.highest - self.lowest) / 2:
             raise ValueError(f"step must be above 0 and at most half the range of ratings, not {self.step}")
-        if self.unit is Unit.CLICK:
+        if self.unit in (Unit.CLICK, Unit.CLICKS):
             raise ValueError("the unit of an average of ratings is a rating value, a rating or a user, not a click")
         if self.unit is Unit.RATING_VALUE and self.adjacency is Adjacency.ADD_REMOVE:
             raise ValueError("a rating value is substituted; to add or remove a rating, the unit is a rating")

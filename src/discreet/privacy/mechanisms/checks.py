@@ -17,6 +17,14 @@ def check_substitution(adjacency: Adjacency) -> None:
         raise ValueError(f"a report of one choice hides which it was, not that it was made: no {adjacency} guarantee")
 
 
+def check_presence(unit: Unit, adjacency: Adjacency) -> None:
+    """A user who is not there sends nothing; a user who is, sends a vector, whatever it holds."""
+    if unit is Unit.USER and adjacency is Adjacency.ADD_REMOVE:
+        raise ValueError(
+            "a report hides what a user did, not that there is one: substitute or zero out, not add/remove"
+        )
+
+
 def check_epsilon(epsilon: float) -> None:
     """ε is finite and above 0."""
     if not (math.isfinite(epsilon) and epsilon > 0):
@@ -37,8 +45,8 @@ def check_positive(name: str, value: float) -> None:
 
 def check_one_of_many(unit: Unit, adjacency: Adjacency) -> None:
     """A proof about one click of several speaks of replacing that one, not of a whole user or of an absence."""
-    if unit is Unit.USER:
-        raise ValueError("this is proved for one click of a history, not for a user; see accounting.user_level")
+    if unit in (Unit.USER, Unit.CLICKS):
+        raise ValueError("this is proved for one click of a history, not for all; see accounting.all_clicks")
     if adjacency is not Adjacency.SUBSTITUTE:
         raise ValueError("this is proved for substitution: the length of the history is public")
 

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.privacy.mechanisms.base import Calibration, Sensitivity
-from discreet.privacy.mechanisms.checks import check_count, check_one_of_many, check_positive, checked_matrix
+from discreet.privacy.mechanisms.checks import (
+    check_count,
+    check_one_of_many,
+    check_positive,
+    check_presence,
+    checked_matrix,
+)
 from discreet.privacy.mechanisms.lattice import FINENESS, LatticeMechanism, power_of_two_at_most, truncated_to_lattice
 
 
@@ -40,6 +46,7 @@ class ClippedMean(LatticeMechanism):
         check_positive("theta", self.theta)
         check_count("dimension", self.dimension)
         check_count("history_length", self.history_length)
+        check_presence(self.unit, self.adjacency)
         if self.history_length > 1:
             check_one_of_many(self.unit, self.adjacency)
         if self.calibration is Calibration.PAPER and self.history_length != 1:

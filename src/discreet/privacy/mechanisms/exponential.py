@@ -18,22 +18,24 @@ from discreet.privacy.mechanisms.choice import ONE, exp_weight
 from discreet.privacy.noise import Noise
 from discreet.privacy.release import LatticePayload
 
-LEVELS = 16
-"""Scores are rounded down to this many levels per sensitivity."""
+LEVELS = 64
+"""Scores are rounded down to this many levels per sensitivity; one more is paid for, for the scores' own rounding."""
 
-_MOST_LEVELS = 4096
+_MOST_LEVELS = 256 * LEVELS
 
 
 @dataclass(frozen=True, kw_only=True)
 class Exponential(Mechanism):
-    """Choice i of C with probability proportional to e^{ε·uᵢ/2Δ}, where a neighbour moves no score by more than Δ.
+    """Choice i of C with probability proportional to e^{a·uᵢ/2Δ}, a = ε·64/65; a neighbour moves no score by over Δ.
 
-    Scores are rounded down to whole levels of Δ/16. Moving a score by Δ moves its level by at most 16, since rounding
-    down is monotone and commutes with whole levels; so rounding adds nothing. The weight of level q is b^q with
-    b = ⌊e^{ε/32}·2⁴⁰⌋/2⁴⁰, computed in whole numbers.
+    Scores are rounded down to whole levels of Δ/64, in whole numbers. Moving a score by Δ moves its level by at most
+    64. But scores are float64, and where the true ones move by Δ these may move by a little more (0.4 − 0.3 is above
+    0.1), which can be one level more. So 65 levels are paid for: that covers any error of the scores below Δ/128 each.
+    What lies more than 256 Δ below the best is raised to there; the best moves by at most 65 levels too, so this adds
+    nothing, and no score is refused for its size. The weight of level q is b^q with b = ⌊e^{ε/130}·2⁴⁰⌋/2⁴⁰.
 
-    Proof: between neighbours each weight changes by a factor of at most b^16 ≤ e^{ε/2}, and so does their sum, hence
-    the probability of each choice by at most e^ε.
+    Proof: between neighbours each weight changes by a factor of at most b^65 ≤ e^{ε/2} (beside one that all share), and
+    so does their sum, hence the probability of each choice by at most e^ε.
     """
 
     name: ClassVar[str] = "exponential"
@@ -57,8 +59,8 @@ class Exponential(Mechanism):
     def statement(self) -> str:
         """The theorem in one sentence."""
         return (
-            f"choosing one of {self.choices} with probability ∝ e^(ε·score/2Δ), Δ = {self.score_sensitivity:.6g}, "
-            f"is {self.epsilon}-DP"
+            f"choosing one of {self.choices} with probability ∝ e^(a·score/2Δ), Δ = {self.score_sensitivity:.6g} and "
+            f"a = ε·{LEVELS}/{LEVELS + 1}, is {self.epsilon}-DP"
         )
 
     def event(self) -> DpEvent:
@@ -74,14 +76,13 @@ class Exponential(Mechanism):
         scores = checked_vector(value, self.choices)
         level = Fraction(self.score_sensitivity) / LEVELS
         levels = [math.floor(Fraction(float(score)) / level) for score in scores]
-        lowest = min(levels)
-        if max(levels) - lowest > _MOST_LEVELS:
-            raise ValueError(f"scores must lie within {_MOST_LEVELS // LEVELS} sensitivities of each other; clip them")
-        return [one - lowest for one in levels]
+        least = max(levels) - _MOST_LEVELS
+        raised = [max(one, least) for one in levels]
+        return [one - min(raised) for one in raised]
 
     def weights(self, levels: list[int]) -> list[int]:
         """Whole numbers in proportion to the probabilities."""
-        base, top = exp_weight(self.epsilon / (2 * LEVELS)), max(levels)
+        base, top = exp_weight(self.epsilon / (2 * (LEVELS + 1))), max(levels)
         return [base**level * ONE ** (top - level) for level in levels]
 
     def sample(self, value: list[int], noise: Noise) -> LatticePayload:

@@ -157,9 +157,14 @@ def rounded_to_lattice(values: NDArray[np.float64], step: float) -> NDArray[np.i
     return _integers(np.rint(values / step))
 
 
+def float_slack(dimension: int) -> float:
+    """More than a norm of so many values errs in float64, relatively, whatever the order of its sum."""
+    return max(FLOAT_SLACK, (dimension + 16) * 2.0**-52)
+
+
 def truncated_to_lattice(values: NDArray[np.float64], step: float) -> NDArray[np.int64]:
-    """Each value as an integer number of steps, rounded towards 0: no norm grows, not even by float64's own errors."""
-    return _integers(np.trunc(values * ((1 - FLOAT_SLACK) / step)))
+    """Each row as integer numbers of steps, rounded towards 0: no norm grows, not even by float64's own errors."""
+    return _integers(np.trunc(values * ((1 - float_slack(values.shape[-1])) / step)))
 
 
 def _integers(steps: NDArray[Any]) -> NDArray[np.int64]:

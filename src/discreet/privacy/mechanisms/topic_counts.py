@@ -35,8 +35,8 @@ class TopicCounts(LatticeMechanism):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_count("topics", self.topics, 2)
-        if self.unit is Unit.USER:
-            raise ValueError("this is proved for one click of a history, not for a user; see accounting.user_level")
+        if self.unit in (Unit.USER, Unit.CLICKS):
+            raise ValueError("this is proved for one click of a history, not for all; see accounting.all_clicks")
         self.scale  # noqa: B018 - refuses a calibration that does not exist
 
     @property

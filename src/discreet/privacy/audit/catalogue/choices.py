@@ -42,7 +42,7 @@ for _epsilon in (0.5, 3.0):
 
 for _epsilon in (1.0, 5.0):
     _mechanism = Exponential(epsilon=_epsilon, choices=3, score_sensitivity=0.1)
-    register(exactly(_mechanism, list(product((0.0, 0.1), repeat=3)), f"C=3 ε={_epsilon:g}"))
+    register(exactly(_mechanism, list(product((0.3, 0.4), repeat=3)), f"C=3 ε={_epsilon:g}"))
 
 for _epsilon in (1.0, 3.0, 10.0):
     _labels = LabelPermutation(epsilon=_epsilon, choices=5, negatives=2)
