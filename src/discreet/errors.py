@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 
@@ -18,3 +20,20 @@ class InputError(DiscreetError):
         self.problem = problem
         where = f"{path}:{line}" if line is not None else f"{path}"
         super().__init__(f"{where}: {problem}")
+
+
+class DiskFullError(DiscreetError, OSError):
+    """The disk has no room for a file; what was finished before is kept."""
+
+    def __init__(self, path: Path | str) -> None:
+        super().__init__(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    def __str__(self) -> str:
+        return f"{self.filename}: the disk is full; what was finished is kept, make room and run the command again"
+
+
+class MissingExtraError(DiscreetError):
+    """A library of an optional part is not installed."""
+
+    def __init__(self, library: str, extra: str) -> None:
+        super().__init__(f"{library} is not installed; it comes with: pip install 'discreet[{extra}]'")

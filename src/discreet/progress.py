@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 T = TypeVar("T")
 
 _progress: ContextVar[Progress | None] = ContextVar("discreet_progress", default=None)
+_verbose: ContextVar[bool] = ContextVar("discreet_verbose", default=False)
 
 
 @contextmanager
@@ -34,12 +35,23 @@ def shown() -> Iterator[None]:
 @contextmanager
 def shown_by(progress: Progress) -> Iterator[None]:
     """Let `progress` show bars and notices inside this block."""
-    token = _progress.set(progress)
+    token, quiet = _progress.set(progress), _verbose.set(_verbose.get())
     try:
         yield
     finally:
         progress.stop()
         _progress.reset(token)
+        _verbose.reset(quiet)
+
+
+def be_verbose() -> None:
+    """Show details until the end of the `shown()` block."""
+    _verbose.set(True)
+
+
+def is_verbose() -> bool:
+    """Whether details are asked for."""
+    return _verbose.get()
 
 
 def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
@@ -69,6 +81,12 @@ def status(text: str) -> None:
         task = progress.tasks[-1]
         label = task.description.split(" · ")[0]
         progress.update(task.id, description=f"{label} · {text}")
+
+
+def detail(message: str) -> None:
+    """Say one line to whoever has asked for details (`--verbose`)."""
+    if _verbose.get():
+        notice(message)
 
 
 def notice(message: str) -> None:

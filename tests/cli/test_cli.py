@@ -24,7 +24,8 @@ def test_compare_prints_the_contract_and_writes_the_report(world, tmp_path, caps
     assert told["split"] == "dev"
     assert [method["method"] for method in told["methods"]] == ["random", "popularity", "content"]
     for method in told["methods"]:
-        assert set(method) == {"method", "model", "epsilon", "seeds", "auc", "mrr", "ndcg@5", "ndcg@10", "guarantee"}
+        measured = {"auc", "mrr", "ndcg@5", "ndcg@10", "difference"}
+        assert measured | {"method", "model", "epsilon", "settings", "seeds", "reused", "guarantee"} <= set(method)
         assert 0 < method["auc"]["mean"] < 1
         assert method["auc"]["se"] > 0
     assert {"report.html", "comparison.json", "comparison.md", "auc.svg"} <= {path.name for path in out.iterdir()}
@@ -39,7 +40,7 @@ def test_compare_goes_on_where_it_stopped(world, tmp_path, capsys, monkeypatch):
     interrupted = pytest.MonkeyPatch()
     interrupted.setattr(Content, "score", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     assert run(arguments) == 130
-    assert "Interrupted" in capsys.readouterr().err
+    assert "Interrupted; nothing was left half-written. The same command goes on" in capsys.readouterr().err
     interrupted.undo()
     assert not (out / "report.html").exists()
     kept = list((out / "measurements").iterdir())
@@ -47,9 +48,14 @@ def test_compare_goes_on_where_it_stopped(world, tmp_path, capsys, monkeypatch):
     capsys.readouterr()
     assert run(arguments) == 0
     first = json.loads(capsys.readouterr().out)
+    assert [method["reused"] for method in first["methods"]] == [1, 0]
     monkeypatch.setattr(Content, "score", lambda *_: pytest.fail("measured again"))
     assert run(arguments) == 0
-    assert json.loads(capsys.readouterr().out) == first
+    again = json.loads(capsys.readouterr().out)
+    assert [method["reused"] for method in again["methods"]] == [1, 1]
+    assert [method["auc"] for method in again["methods"]] == [method["auc"] for method in first["methods"]]
+    assert run(arguments[:-1]) == 0
+    assert "Reused from an earlier comparison: random; content" in " ".join(capsys.readouterr().out.split())
 
 
 def test_train_then_evaluate_gives_what_compare_gives(world, tmp_path, capsys):
@@ -206,6 +212,7 @@ def test_an_interrupted_training_is_resumed(world, tmp_path, capsys, monkeypatch
 
     monkeypatch.setattr(PrivateRec, "round", interrupted)
     assert run(arguments("broken")) == 130
+    assert "--resume" in capsys.readouterr().err
     monkeypatch.undo()
     assert not (tmp_path / "broken").exists()
     capsys.readouterr()
@@ -214,12 +221,13 @@ def test_an_interrupted_training_is_resumed(world, tmp_path, capsys, monkeypatch
     assert run([*arguments("broken"), "--resume"]) == 0
     assert not (tmp_path / "broken.checkpoint").exists()
     whole, resumed = ((tmp_path / name / "rounds.csv").read_text().splitlines()[:5] for name in ("whole", "broken"))
-    assert [line.rsplit(",", 1)[0] for line in whole] == [line.rsplit(",", 1)[0] for line in resumed]
+    assert whole == resumed, "the curve goes on where it stopped"
     assert {path.name for path in (tmp_path / "whole").iterdir()} == {
         "run.json",
         "state.safetensors",
         "rounds.csv",
         "curve.svg",
+        "discreet.sha256",
     }
 
 

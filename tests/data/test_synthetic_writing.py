@@ -84,5 +84,10 @@ def test_a_full_folder_is_kept_unless_told_otherwise(data: NewsData, tmp_path: P
     with pytest.raises(DiscreetError, match="not empty"):
         write_mind(data, tmp_path)
     assert (tmp_path / "mine.txt").read_text() == "precious"
-    write_mind(data, tmp_path, overwrite=True)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["dev", "train"]
+    with pytest.raises(DiscreetError, match="not written by Discreet"):
+        write_mind(data, tmp_path, overwrite=True)
+    assert (tmp_path / "mine.txt").read_text() == "precious"
+    write_mind(data, tmp_path / "own")
+    before = digests(tmp_path / "own")
+    write_mind(data, tmp_path / "own", overwrite=True)
+    assert digests(tmp_path / "own") == before

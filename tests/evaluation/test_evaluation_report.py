@@ -80,9 +80,16 @@ def test_random_scores_have_auc_one_half_within_their_error():
 
 def test_json_has_the_fields_of_the_contract(comparison):
     plain = json.loads(json.dumps(comparison.to_json(), allow_nan=False))
-    assert list(plain) == ["dataset", "split", "methods"]
-    fields = ["method", "model", "epsilon", "seeds", *METRICS, "guarantee"]
+    whole = ["dataset", "split", "impressions", "left_out", "seeds", "text", "versions", "reference", "methods"]
+    assert list(plain) == whole
+    assert {"discreet", "code", "numpy", "torch"} <= set(plain["versions"])
+    fields = ["method", "model", "epsilon", "settings", "seeds", "reused"]
+    fields += [*METRICS, "remark", "guarantee", "difference"]
     assert [list(method) for method in plain["methods"]] == [fields] * 6
+    assert plain["reference"] == "content"
+    assert plain["methods"][1]["difference"] is None
+    against = comparison.results[2].minus(comparison.results[1], "mrr")
+    assert plain["methods"][2]["difference"]["mrr"] == {"mean": against.mean, "se": against.se}
     content, private, unlimited = plain["methods"][1], plain["methods"][2], plain["methods"][3]
     assert (content["model"], content["epsilon"], content["guarantee"]) == (None, None, None)
     assert (private["epsilon"], private["seeds"]) == (4.0, 2)
@@ -135,12 +142,17 @@ def test_a_guarantee_for_one_round_is_worth_nothing_over_a_lifetime():
     assert rows(Comparison("d", "dev", [result]))[0].epsilon == "4 one round"
 
 
-@pytest.mark.parametrize("width", [80, 160])
-def test_the_terminal_table_loses_no_figure(comparison, width):
+@pytest.mark.parametrize("width", [40, 60, 80, 160])
+def test_the_terminal_table_loses_no_figure_and_breaks_no_word(comparison, width):
     console = Console(width=width, file=io.StringIO())
     console.print(rich_table(comparison))
     text = console.file.getvalue()
     assert "…" not in text
+    assert max(map(len, text.splitlines())) <= width
+    words = set(text.split())
+    for row in rows(comparison):
+        for cell in (row.method, row.model, row.epsilon):
+            assert set(cell.split()) <= words
     for row in rows(comparison):
         for cell in row.estimates:
             mean, se = cell.text.split(" ± ")

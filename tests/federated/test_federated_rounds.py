@@ -1,6 +1,7 @@
 """Rounds: the loss goes down, the same seed gives the same bits, resuming gives them too."""
 
 import math
+import random
 
 import numpy as np
 import pytest
@@ -126,6 +127,40 @@ def test_damaged_checkpoint_is_one_clear_error(tmp_path):
     path.write_bytes(b"not a checkpoint")
     with pytest.raises(InputError, match="damaged"):
         CheckpointFile(path).load()
+
+
+def test_a_flipped_byte_anywhere_in_a_checkpoint_is_found(tmp_path):
+    chance = random.Random(2)
+    file = CheckpointFile(tmp_path / "c", {"seed": "1"})
+    parameters = {"b": torch.ones(3), "a": torch.arange(6.0).reshape(2, 3)}
+    file.save(Checkpoint(parameters, {"m": torch.zeros(2)}, 2, (0.5, math.nan), ((0,), (0, 1)), ((1, 0.625),)))
+    found = file.load()
+    assert list(found.parameters) == ["b", "a"]
+    assert torch.equal(found.parameters["a"], parameters["a"])
+    assert (found.round, found.losses[0], found.nodes, found.watched) == (2, 0.5, ((0,), (0, 1)), ((1, 0.625),))
+    content = file.path.read_bytes()
+    for _ in range(500):
+        damaged = bytearray(content)
+        damaged[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+        file.path.write_bytes(damaged)
+        with pytest.raises(InputError, match="is damaged"):
+            file.load()
+    for length in range(0, len(content), 7):
+        file.path.write_bytes(content[:length])
+        with pytest.raises(InputError, match="is damaged"):
+            file.load()
+
+
+def test_what_was_watched_is_kept_when_training_goes_on(tmp_path):
+    file = CheckpointFile(tmp_path / "c")
+    work, start = make_round()
+
+    def train(rounds, file=None):
+        look = lambda state, _: state.round / 8 if state.round % 2 == 0 else None  # noqa: E731
+        return train_rounds(work, SGD(0.1), start, rounds, file=file, watch=look).watched
+
+    assert train(3, file) == ((2, 0.25),)
+    assert train(6, file) == train(6) == ((2, 0.25), (4, 0.5), (6, 0.75))
 
 
 def test_divergence_stops_with_the_last_good_round(tmp_path):

@@ -31,11 +31,12 @@ def test_json_is_the_contract(world: Path, tmp_path: Path, capsys: pytest.Captur
     assert run([*arguments, "--methods", "local,full,dpals,sharing", "--json"]) == 0
     printed = capsys.readouterr()
     told = json.loads(printed.out)
-    assert set(told) == {"ratings", "vendors", "methods"}
+    assert set(told) == {"ratings", "vendors", "settings", "tested", "versions", "methods"}
+    assert told["settings"]["seed"] == 0
     assert (told["ratings"], told["vendors"]) == ("world", 3)
     named = [(method["method"], method["epsilon"]) for method in told["methods"]]
     assert named == [("local", None), ("full", None), ("dpals", 1.0), ("dpals", "inf"), ("sharing", 1.0)]
-    fields = {"method", "epsilon", "rmse", "gain", "gap_closed", "vendors_gaining", "guarantee"}
+    fields = {"method", "settings", "epsilon", "reused", "rmse", "gain", "gap_closed", "vendors_gaining", "guarantee"}
     for method in told["methods"]:
         assert set(method) == fields
         assert set(method["rmse"]) == set(method["gain"]) == {"mean", "se"}

@@ -127,7 +127,18 @@ def test_goes_on_where_it_stopped(ratings: Ratings, tmp_path: Path, monkeypatch:
     monkeypatch.setattr(Local, "predictor", lambda *_: pytest.fail("measured again") if _[2] < 2 else fit(*_))
     resumed = compare(ratings, design, methods, store)
     monkeypatch.undo()
-    assert resumed.to_json() == compare(ratings, design, methods, Store(None)).to_json()
+    assert [result.reused for result in resumed.results] == [2, 0]
+    assert "Reused from an earlier comparison: local" in resumed.reuse()
+    anew = compare(ratings, design, methods, Store(None))
+    assert all(np.array_equal(old.rmse, new.rmse) for old, new in zip(resumed.results, anew.results, strict=True))
+
+    def reused(store: Store) -> list[int]:
+        return [result.reused for result in compare(ratings, design, methods, store).results]
+
+    assert reused(Store(tmp_path, fresh=True)) == [0, 0]
+    assert reused(store) == [3, 3]
+    monkeypatch.setattr("discreet.vendors.compare.versions", lambda: {"code": "changed"})
+    assert reused(store) == [0, 0]
 
 
 @pytest.mark.parametrize("damage", [b"", b"[1, 2]", b"\xff\xfe", b'{"squared": 1}'])
@@ -251,6 +262,26 @@ def test_verdict_says_when_there_is_no_reason() -> None:
     assert "There is no reason to collaborate" in words
     assert "Worse than alone at every ε that was tried: dpals" in words
     assert "No private method was measured" in " ".join(compared(local, full).verdict())
+
+
+def test_verdict_of_a_few_vendors_who_all_gain_is_that_they_are_too_few() -> None:
+    local, full = result("local", [[1.0, 0.9, 0.95]]), result("full", [[0.9, 0.89, 0.7]])
+    sharing = result("sharing", [[0.9, 0.898, 0.949]], 5.0)
+    found = compared(local, full, sharing)
+    words = " ".join(found.verdict())
+    assert "Too few vendors to tell: 3 of 3 vendors gain with sharing, ε 5" in words
+    assert "too few vendors to tell whether that is less" in words
+    assert "no reason" not in words
+    many = compared(result("local", [[1.0, 0.9] * 4]), result("sharing", [[0.9, 1.0] * 4], 5.0))
+    assert "There is no reason to collaborate" in " ".join(many.verdict())
+
+
+def test_one_vendor_has_no_standard_error_and_no_nan() -> None:
+    found = compared(result("local", [[1.0]]), result("full", [[0.9]]), result("sharing", [[0.95]], 5.0))
+    told = " ".join(found.verdict()) + markdown_table(found)
+    assert "nan" not in told
+    assert "1.0000 |" in told
+    assert "Too few vendors to tell: 1 of 1 vendors gain with sharing, ε 5 (+0.0500)" in told
 
 
 def test_report_has_verdict_guarantees_and_refusals(ratings: Ratings) -> None:

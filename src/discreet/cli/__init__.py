@@ -1,20 +1,22 @@
 """The `discreet` command: one file per command, and here what they share.
 
 Commands import what they need when they run, so that `--help` answers at once. Whatever the user can put right is a
-`DiscreetError`: it is printed as one line on standard error, and the exit code is 2.
+`DiscreetError`: it is printed as one line on standard error, and the exit code is 2. `--verbose` adds the traceback.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 
 import click
 
 from discreet.cli.app import app
+from discreet.cli.extras import missing_extra
 from discreet.errors import DiscreetError
-from discreet.progress import shown
+from discreet.progress import is_verbose, shown
 
 # Threads that wait for work should sleep, not spin: on a busy machine spinning costs fifty times the work itself.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -22,12 +24,23 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 INTERRUPTED = 130
 """The exit code after Ctrl-C; Typer returns it instead of raising."""
 
+_GOING_ON = {
+    "train": " Go on with the same command and --resume.",
+    "compare": " The same command goes on where it stopped.",
+    "vendors": " The same command goes on where it stopped.",
+    "reproduce": " The same command goes on where it stopped.",
+}
+
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
+    with shown():
+        return _run(list(arguments))
+
+
+def _run(arguments: list[str]) -> int:
     try:
-        with shown():
-            code = app(list(arguments), standalone_mode=False)
+        code = app(arguments, prog_name="discreet", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError:
         return 2  # the help itself has been printed
     except click.UsageError as error:
@@ -39,12 +52,21 @@ def run(arguments: Sequence[str]) -> int:
         code = INTERRUPTED
     except DiscreetError as error:
         return _fail(str(error))
+    except ModuleNotFoundError as error:
+        if (missing := missing_extra(error)) is None:
+            raise
+        return _fail(str(missing))
+    except MemoryError as error:
+        return _fail(
+            f"there is not enough memory ({str(error) or 'no more is known'}); use less data or smaller settings"
+        )
     except OSError as error:
         if error.filename is None or error.strerror is None:
             raise
         return _fail(f"{error.filename}: {error.strerror}")
     if code == INTERRUPTED:
-        print("Interrupted; nothing was left half-written.", file=sys.stderr)
+        command = next((word for word in arguments if not word.startswith("-")), "")
+        print(f"Interrupted; nothing was left half-written.{_GOING_ON.get(command, '')}", file=sys.stderr)
     return code if isinstance(code, int) else 0
 
 
@@ -54,5 +76,7 @@ def main() -> None:
 
 
 def _fail(problem: str) -> int:
+    if is_verbose():
+        traceback.print_exc()
     print(f"discreet: {problem}", file=sys.stderr)
     return 2

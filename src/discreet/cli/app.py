@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from discreet import __version__
 from discreet.cli import (
     aggregate,
     audit,
@@ -19,15 +22,37 @@ from discreet.cli import (
     vendors,
     vendors_share,
 )
+from discreet.progress import be_verbose
 
 app = typer.Typer(
     help="Private recommendation that says truthfully what it costs in privacy.",
     epilog="Start with: discreet demo",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"discreet {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[  # noqa: ARG001 - its callback prints it
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Say more about progress, and where an error came from.")
+    ] = False,
+) -> None:
+    """Private recommendation that says truthfully what it costs in privacy."""
+    if verbose:
+        be_verbose()
+
+
 app.command()(demo.demo)
 app.add_typer(data.app, name="data")
 app.command()(train.train)

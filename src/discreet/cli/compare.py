@@ -12,6 +12,7 @@ import typer
 
 from discreet.cli.options import (
     AsJson,
+    Fresh,
     NewsPath,
     Seed,
     Settings,
@@ -23,7 +24,8 @@ from discreet.cli.options import (
     print_json,
     say,
 )
-from discreet.files import replacing_file
+from discreet.evaluation import REPORT_FILES
+from discreet.files import claim_folder, mark_files, replacing_file
 
 if TYPE_CHECKING:
     from discreet.evaluation.results import Comparison
@@ -50,6 +52,7 @@ def compare(
     half: Annotated[
         bool, typer.Option("--half", help="FedNewsRec's protocol: a random half of the readers train, all are tested.")
     ] = False,
+    fresh: Fresh = False,
     out: Annotated[
         Path, typer.Option(help="Folder for report.html, comparison.json and .md, plots and measurements.")
     ] = Path("report"),
@@ -59,10 +62,14 @@ def compare(
     """Train methods and compare their ranking on the same impressions.
 
     Prints one table with standard errors and paired differences from the best baseline, and writes it with plots to
-    OUT/report.html. Interrupted, it goes on where it stopped: finished measurements are kept in OUT/measurements.
+    OUT/report.html. Interrupted, it goes on where it stopped: finished measurements are kept in OUT/measurements. A
+    measurement is used again only if data, settings, seed, title vectors, code and libraries are the same.
 
     Example: discreet compare world --methods popularity,content,combined
+
+    Example: discreet compare world --methods popularity --set prior_shows=1,10,100
     """
+    claim_folder(out, REPORT_FILES)
     from discreet.data.open import open_with_train
     from discreet.data.split import half_of_readers
     from discreet.evaluation.table import rich_table
@@ -72,12 +79,14 @@ def compare(
     from discreet.methods.registry import BASELINES
 
     names = [name.strip() for name in methods.split(",")] if methods is not None else list(BASELINES)
-    given = {**parse_settings(settings), **({"model": model} if model else {})}
+    given = {**parse_settings(settings, several=True), **({"model": model} if model else {})}
     chosen = list(variants(names, given, parse_epsilons(epsilon)))
     news = open_with_train(data)
     if half:
         news = half_of_readers(news, seed)
-    comparison = run_comparison(Task(news, text), chosen, split, range(seed, seed + seeds), Store(out / "measurements"))
+    comparison = run_comparison(
+        Task(news, text), chosen, split, range(seed, seed + seeds), Store(out / "measurements", fresh)
+    )
     save_comparison(comparison, out)
     if as_json:
         print_json(comparison.to_json())
@@ -88,11 +97,12 @@ def compare(
 
 def save_comparison(comparison: Comparison, folder: Path) -> None:
     """Write the comparison for people (report.html, comparison.md), for scripts (comparison.json), and its plots."""
-    from discreet.evaluation.plots import write_auc_plot, write_epsilon_plot
+    from discreet.evaluation.plots import epsilon_plot_svg, write_auc_plot, write_epsilon_plot
     from discreet.evaluation.report import write_report
     from discreet.evaluation.table import markdown_table
 
     command = shlex.join(["discreet", *sys.argv[1:]])
+    claim_folder(folder, REPORT_FILES)
     write_report(comparison, folder / "report.html", command)
     write_auc_plot(comparison, folder / "auc.svg")
     write_epsilon_plot(comparison, folder / "epsilon.svg")
@@ -103,3 +113,5 @@ def save_comparison(comparison: Comparison, folder: Path) -> None:
     for name, text in texts.items():
         with replacing_file(folder / name) as draft:
             draft.write_text(text + "\n", encoding="utf-8")
+    drawn = [] if epsilon_plot_svg(comparison) is None else ["epsilon.svg"]
+    mark_files(folder, REPORT_FILES, ["report.html", "auc.svg", *drawn, *texts])

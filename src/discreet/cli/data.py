@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 
 from discreet.cli.options import AsJson, Overwrite, Seed, console, print_json
+from discreet.files import check_folder
 
 app = typer.Typer(help="Make and check data sets.", no_args_is_help=True)
 
@@ -38,6 +39,7 @@ def synth(
 
     Example: discreet data synth world --readers 20000
     """
+    check_folder(out, overwrite=overwrite)
     from discreet.data.synthetic import news_world, ratings_world, write_mind, write_ratings
 
     if ratings:
@@ -51,7 +53,10 @@ def synth(
 @app.command()
 def check(
     path: Annotated[
-        Path, typer.Argument(metavar="PATH", help="A news or ratings data set in any format that Discreet reads.")
+        Path,
+        typer.Argument(
+            metavar="PATH", exists=True, help="A news or ratings data set in any format that Discreet reads."
+        ),
     ],
     as_json: AsJson = False,
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,6 +11,7 @@ import typer
 from discreet.cli.options import (
     AsJson,
     NewsPath,
+    RunPath,
     Seed,
     Split,
     console,
@@ -23,7 +23,7 @@ from discreet.errors import DiscreetError
 
 
 def evaluate(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder written by 'discreet train'.")],
+    run: RunPath,
     data: NewsPath,
     split: Split = "dev",
     epsilon_serving: Annotated[
@@ -46,7 +46,7 @@ def evaluate(
     from discreet.evaluation.results import Comparison
     from discreet.evaluation.table import rich_table
     from discreet.evaluation.uncertainty import estimate
-    from discreet.files import replacing_file
+    from discreet.files import add_to_folder
     from discreet.methods.base import Task
     from discreet.methods.click_reports.oneshot import OneShot
     from discreet.methods.click_reports.rankings import qualities, three_rankings
@@ -71,8 +71,7 @@ def evaluate(
         results.append(dataclasses.replace(result, method=f"{method.name}, served", epsilon=budget))
     if isinstance(method, OneShot):
         measured = three_rankings(method, task, trained.state, impressions, seed)
-        with replacing_file(run / "rankings.json") as draft:
-            draft.write_text(json.dumps(qualities(measured), indent=2) + "\n", encoding="utf-8")
+        add_to_folder(run, "rankings.json", json.dumps(qualities(measured), indent=2) + "\n")
     comparison = Comparison(task.data.name, split, results)
     if as_json:
         print_json(comparison.to_json())

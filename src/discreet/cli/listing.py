@@ -12,13 +12,13 @@ from discreet.cli.options import AsJson, console, print_json
 
 def list_all(as_json: AsJson = False) -> None:
     """Show methods with their settings, models, privacy mechanisms, vendors' methods and experiments, a line each."""
-    from discreet.methods.registry import METHODS, setting_names
+    from discreet.methods.registry import METHODS, setting_schema
     from discreet.models.registry import MODELS
     from discreet.privacy.mechanisms.registry import MECHANISMS
     from discreet.vendors.registry import METHODS as VENDOR_METHODS
     from discreet.vendors.reproduce import EXPERIMENTS
 
-    methods = [{"method": n, "about": _first_line(m), "settings": setting_names(n)} for n, m in METHODS.items()]
+    methods = [{"method": n, "about": _first_line(m), "settings": setting_schema(n)} for n, m in METHODS.items()]
     models = [{"model": name, "about": _first_line(model)} for name, model in MODELS.items()]
     mechanisms = [{"mechanism": name, "about": mechanism.summary} for name, mechanism in MECHANISMS.items()]
     vendor_methods = [{"vendors' method": name, "about": known.about} for name, known in VENDOR_METHODS.items()]
@@ -32,7 +32,8 @@ def list_all(as_json: AsJson = False) -> None:
     for title, rows in {**tables, "vendors' method": vendor_methods, "experiment": experiments}.items():
         table = Table(title.capitalize(), "What it is", box=None, pad_edge=False, header_style="bold")
         for row in rows:
-            settings = f"\n[dim]settings: {', '.join(row['settings'])}[/]" if row.get("settings") else ""
+            chosen = [f"{name}={given['default']}" for name, given in row.get("settings", {}).items()]
+            settings = f"\n[dim]settings: {', '.join(chosen)}[/]" if chosen else ""
             table.add_row(str(row[title]), f"{row['about']}{settings}")
         console.print(table)
         console.print()

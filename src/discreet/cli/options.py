@@ -9,18 +9,34 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InputError
+
+
+def _existing_text(source: str) -> str:
+    if source not in ("auto", "hashed") and not Path(source).exists():
+        raise InputError(source, "is no source of title vectors; name auto, hashed, or an existing path")
+    return source
+
+
+def paths_of(text: str) -> list[Path]:
+    """The path among the sources of title vectors, if it is one."""
+    return [] if text in ("auto", "hashed") else [Path(text)]
+
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output, for scripts.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random; the same seed gives the same result.")]
 NewsPath = Annotated[
-    Path, typer.Argument(metavar="DATA", help="A news data set in its official layout (MIND, Adressa, EB-NeRD, Globo).")
+    Path,
+    typer.Argument(
+        metavar="DATA", exists=True, help="A news data set in its official layout (MIND, Adressa, EB-NeRD, Globo)."
+    ),
 ]
 Split = Annotated[str, typer.Option(help="The part of the data to measure on.")]
 Text = Annotated[
     str,
     typer.Option(
         metavar="SOURCE",
+        callback=_existing_text,
         help="Where title vectors come from: auto (a language model if one is installed, else word vectors, else hashed"
         " words), hashed, or the path of a language model or word-vector file.",
     ),
@@ -31,10 +47,15 @@ Settings = Annotated[
         "--set",
         metavar="NAME=VALUE",
         help="Change a setting, e.g. fraction=0.1, or of one method among several, e.g. fedrec.rate=0.01"
-        " ('discreet list' names them).",
+        " ('discreet list' names them). 'compare' takes several values, e.g. rate=0.01,0.1, each a row.",
     ),
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is already there.")]
+RunPath = Annotated[Path, typer.Argument(metavar="RUN", exists=True, help="A folder written by 'discreet train'.")]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace what Discreet wrote there before, and nothing else.")
+]
+
+Fresh = Annotated[bool, typer.Option("--fresh", help="Measure everything anew, whatever is kept in OUT/measurements.")]
 
 console = Console()
 
@@ -49,14 +70,17 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def parse_settings(pairs: list[str] | None) -> dict[str, int | float | str]:
-    """Settings from words such as `fraction=0.1`; numbers become numbers."""
-    settings: dict[str, int | float | str] = {}
+def parse_settings(pairs: list[str] | None, *, several: bool = False) -> dict[str, Any]:
+    """Settings from words such as `fraction=0.1`; numbers become numbers, and `several` values such as 1,10 a tuple."""
+    settings: dict[str, Any] = {}
     for pair in pairs or []:
         name, sign, text = pair.partition("=")
         if not (name and sign and text):
             raise DiscreetError(f"--set takes NAME=VALUE, such as fraction=0.1, not '{pair}'")
-        settings[name] = _number(text)
+        values = tuple(_number(word) for word in text.split(","))
+        if len(values) > 1 and not several:
+            raise DiscreetError(f"--set takes one value here, not '{pair}'; 'discreet compare' takes several")
+        settings[name] = values if len(values) > 1 else values[0]
     return settings
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from discreet.cli.options import AsJson, Seed, console, print_json, say
+from discreet.cli.options import AsJson, Fresh, Seed, console, print_json, say
 from discreet.cli.vendors import RatingsPath, within_scale
 from discreet.errors import DiscreetError
+from discreet.files import claim_folder
 
 
 def reproduce(
@@ -23,34 +23,36 @@ def reproduce(
     out: Annotated[Path, typer.Option(help="Folder for the table (.md, .json), the plot and measurements.")] = Path(
         "reproduced"
     ),
+    fresh: Fresh = False,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Run a table or figure of the thesis on multi-vendor matrix factorization again, reported values beside ours.
 
-    Interrupted, most go on where they stopped: finished measurements are kept in OUT/measurements.
+    Interrupted, most go on where they stopped: finished measurements are kept in OUT/measurements and used again
+    as long as the code is the same.
 
     Example: discreet reproduce table-1 ml-1m.zip
     """
+    claim_folder(out, [f"{name}.{ending}" for ending in ("md", "json", "svg")])
     from discreet.data.open import open_ratings
+    from discreet.evaluation.grid import Grid
     from discreet.vendors.compare import Store
-    from discreet.vendors.reproduce import EXPERIMENTS, Effort, shown
+    from discreet.vendors.reproduce import EXPERIMENTS, Effort
     from discreet.vendors.reproduce import reproduce as run_experiment
 
     if name not in EXPERIMENTS:
         raise DiscreetError(f"there is no experiment '{name}'; known are {', '.join(EXPERIMENTS)}")
     opened = within_scale(ratings, open_ratings(ratings), None)
-    found = run_experiment(name, opened, Effort(seeds, iterations, seed, Store(out / "measurements")))
+    found = run_experiment(name, opened, Effort(seeds, iterations, seed, Store(out / "measurements", fresh)))
     found.save(out)
     if as_json:
         print_json(found.to_json())
         return
-    table = Table(title=f"{name} on {found.ratings}", box=None, pad_edge=False)
-    for heading in (found.across, "", "Reported RMSE", "Our RMSE"):
-        table.add_column(heading, justify="left" if heading == found.across else "right")
+    table = Grid((found.across, "", "Reported RMSE", "Our RMSE"), title=f"{name} on {found.ratings}")
     for row in found.rows:
         reported = "–" if row.reported is None else f"{row.reported:.2f}"
-        table.add_row(row.line, f"{row.x:g}", reported, shown(row.ours))
+        table.add(row.line, f"{row.x:g}", reported, str(row.ours))
     console.print(table)
     for remark in found.remarks:
         say(f"- {remark}")

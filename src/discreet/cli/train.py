@@ -17,10 +17,12 @@ from discreet.cli.options import (
     Text,
     parse_epsilons,
     parse_settings,
+    paths_of,
     print_json,
     say,
 )
 from discreet.errors import DiscreetError
+from discreet.methods.place import refuse_surprises
 
 if TYPE_CHECKING:
     from discreet.methods.base import Method
@@ -58,7 +60,11 @@ def train(
     ] = None,
     superlink: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="With flower: train over the nodes of this deployment ('discreet nodes')."),
+        typer.Option(
+            metavar="FOLDER",
+            exists=True,
+            help="With flower: train over the nodes of this deployment ('discreet nodes').",
+        ),
     ] = None,
     patience: Annotated[float, typer.Option(min=0.1, help="Seconds that nodes have for each step of a round.")] = 120.0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a training that was interrupted.")] = False,
@@ -78,12 +84,14 @@ def train(
 
     Example: discreet train world --method dp_fedavg --epsilon 3 --engine flower --nodes 4 --out runs/dp
     """
+    inputs = [data, *paths_of(text)]
+    refuse_surprises(out, resume, overwrite, inputs)
     from discreet.data.open import open_with_train
     from discreet.methods.across import AcrossNodes, hosts_in_process, on_one_machine
     from discreet.methods.base import Task
     from discreet.methods.registry import make_method
     from discreet.methods.run import Run
-    from discreet.methods.training import federated, refuse_surprises, train_to_run
+    from discreet.methods.training import federated, train_to_run
 
     given = {"model": model, "preset": preset, "rounds": rounds, "calibration": calibration, **parse_settings(settings)}
     chosen_settings = {name: value for name, value in given.items() if value is not None}
@@ -96,14 +104,14 @@ def train(
         raise DiscreetError("--superlink says which nodes there are: it goes with --engine flower, without --nodes")
     if nodes is not None or engine is Engine.FLOWER:
         federated(chosen)
-    refuse_surprises(out, resume, overwrite)
     if superlink is not None:
         _on_deployment(chosen, superlink, data, text, seed, out, resume, overwrite, patience)
         return _tell(Run.load(out), out, as_json)
     task = Task(open_with_train(data), text)
 
     def trained(federation: Federation | None) -> Run:
-        return train_to_run(chosen, task, seed, out, resume=resume, overwrite=overwrite, federation=federation)
+        how = {"resume": resume, "overwrite": overwrite}
+        return train_to_run(chosen, task, seed, out, **how, federation=federation, inputs=inputs)
 
     if engine is Engine.FLOWER:
         from discreet.federated.flower.simulation import simulate

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import AsJson, Seed, console, parse_epsilons, print_json, say
+from discreet.cli.options import AsJson, Fresh, Seed, console, parse_epsilons, print_json, say
 from discreet.errors import DiscreetError
+from discreet.files import claim_folder
 from discreet.progress import notice
+from discreet.vendors import REPORT_FILES
 
 if TYPE_CHECKING:
     from discreet.data.ratings import Ratings
@@ -39,7 +41,9 @@ class DistributionChoice(StrEnum):
 RatingsPath = Annotated[
     Path,
     typer.Argument(
-        metavar="RATINGS", help="A MovieLens zip, folder or file, or a csv file with user, item and rating columns."
+        metavar="RATINGS",
+        exists=True,
+        help="A MovieLens zip, folder or file, or a csv file with user, item and rating columns.",
     ),
 ]
 
@@ -84,6 +88,7 @@ def compare(
     out: Annotated[
         Path, typer.Option(help="Folder for report.html, comparison.json and .md, plots and measurements.")
     ] = Path("vendors-report"),
+    fresh: Fresh = False,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -91,10 +96,12 @@ def compare(
 
     Prints RMSE, the paired gain over being alone, and the share of the gap to all ratings in one place that is closed,
     with a verdict in words; writes them with plots to OUT/report.html. Interrupted, it goes on where it stopped:
-    finished measurements are kept in OUT/measurements. Methods that cannot take part are named with the reason.
+    finished measurements are kept in OUT/measurements and used again
+    as long as the code is the same. Methods that cannot take part are named with the reason.
 
     Example: discreet vendors compare ml-100k.zip --vendors 10 --epsilon 1,5,10 --methods local,full,sharing
     """
+    claim_folder(out, REPORT_FILES)
     from discreet.data.open import open_ratings
     from discreet.vendors.compare import Design, Store
     from discreet.vendors.compare import compare as run_comparison
@@ -119,7 +126,7 @@ def compare(
     model = GibbsMF(rank=rank, iterations=iterations, burn_in=iterations // 5)
     chosen, refused = make_methods(names, budgets, Setting(model, design.distribution, vendors))
     opened = within_scale(ratings, open_ratings(ratings), scale)
-    comparison = run_comparison(opened, design, chosen, Store(out / "measurements"), refused)
+    comparison = run_comparison(opened, design, chosen, Store(out / "measurements", fresh), refused)
     for refusal in refused:
         notice(f"refused: {refusal.method}, ε {refusal.epsilon:g}: {refusal.reason}")
     save_comparison(comparison, out, shlex.join(["discreet", *sys.argv[1:]]))
@@ -127,7 +134,7 @@ def compare(
         print_json(comparison.to_json())
         return
     console.print(rich_table(comparison))
-    say(f"{legend(comparison)} ▲▼: beyond chance (95 %).")
+    say(f"{legend(comparison)} ▲▼: beyond chance (95 %). {comparison.reuse()}".rstrip())
     for sentence in comparison.verdict():
         say(sentence)
     say(f"Report: {out / 'report.html'}")

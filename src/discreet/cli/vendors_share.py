@@ -28,6 +28,7 @@ def share(
         Path,
         typer.Argument(
             metavar="RATINGS",
+            exists=True,
             help="Ratings to deal out. With --superlink the public catalogue: a .txt file with one item a line, or"
             " ratings, of which only items and scale are used.",
         ),
@@ -100,8 +101,8 @@ def share(
 
 
 def read(
-    releases: Annotated[Path, typer.Argument(help="The file that 'discreet vendors share' has written.")],
-    node: Annotated[Path, typer.Argument(help="The folder of the vendor's own node.")],
+    releases: Annotated[Path, typer.Argument(exists=True, help="The file that 'discreet vendors share' has written.")],
+    node: Annotated[Path, typer.Argument(exists=True, help="The folder of the vendor's own node.")],
     rank: Annotated[int, typer.Option(min=0, help="How many factors the vendor's own model has.")] = 24,
     iterations: Annotated[int, typer.Option(min=2, help="How many iterations it is sampled.")] = 100,
     seed: Seed = 0,
@@ -124,7 +125,8 @@ def read(
     if as_json:
         print_json({"tested": found.tested, "alone": found.alone, "together": found.together})
         return
-    better = f"{found.alone - found.together:+.4f} gained"
+    difference = found.alone - found.together
+    better = f"{abs(difference):.4f} {'lower' if difference > 0 else 'higher: here alone is better'}"
     say(f"RMSE on {found.tested:,} ratings: alone {found.alone:.4f}, with the releases {found.together:.4f} ({better})")
 
 

@@ -38,6 +38,7 @@ def html_report(comparison: Comparison, command: str | None = None) -> str:
         rows=rows(comparison),
         labels=[result.label for result in comparison.results],
         legend=legend(comparison),
+        notes=comparison.notes(),
         summary=_summary(comparison),
         auc_plot=Markup(auc_plot_svg(comparison)),
         epsilon_plot=None if by_epsilon is None else Markup(by_epsilon),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from discreet.evaluation.metrics import METRICS, RankingMetrics
+from discreet.evaluation.provenance import versions
 from discreet.evaluation.uncertainty import Difference, Estimate, estimate, paired_difference
 from discreet.privacy.guarantee import Guarantee, Scope, shown_epsilon
 
@@ -26,6 +27,10 @@ class MethodResult:
         runs: The metrics of each seed.
         guarantee: What truly holds for the reader, or None where the method makes no promise.
         baseline: Whether the other methods are to be measured against this one.
+        settings: The method's settings, as plain values.
+        variant: Settings that tell it from others of the same method, in a few characters.
+        reused: How many of the runs were measured by an earlier command.
+        remark: What a reader must know of the figures.
     """
 
     method: str
@@ -34,6 +39,10 @@ class MethodResult:
     runs: Sequence[RankingMetrics]
     guarantee: Guarantee | None
     baseline: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    variant: str = ""
+    reused: int = 0
+    remark: str = ""
 
     def __post_init__(self) -> None:
         if not self.runs:
@@ -42,9 +51,14 @@ class MethodResult:
             raise ValueError(f"{self.method}: the seeds were measured on different impressions")
 
     @property
+    def title(self) -> str:
+        """The method, with what tells it from others of its name."""
+        return f"{self.method} {self.variant}".rstrip()
+
+    @property
     def label(self) -> str:
         """Method, model and asked-for ε in a few characters; an ε that does not hold is called claimed."""
-        name = f"{self.method} · {self.model}" if self.model else self.method
+        name = f"{self.title} · {self.model}" if self.model else self.title
         if self.epsilon is None:
             return name
         failed = self.guarantee is not None and self.guarantee.claimed_epsilon is not None
@@ -75,19 +89,27 @@ class MethodResult:
             "method": self.method,
             "model": self.model,
             "epsilon": "inf" if self.epsilon is not None and math.isinf(self.epsilon) else self.epsilon,
+            "settings": dict(self.settings),
             "seeds": len(self.runs),
+            "reused": self.reused,
             **{metric: self.estimate(metric).to_json() for metric in METRICS},
+            "remark": self.remark or None,
             "guarantee": None if self.guarantee is None else self.guarantee.to_json(),
         }
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Methods side by side on one split of one data set."""
+    """Methods side by side on one split of one data set.
+
+    `seeds` are those they were trained with, `text` is what made the title vectors.
+    """
 
     dataset: str
     split: str
     results: Sequence[MethodResult]
+    seeds: Sequence[int] = ()
+    text: str = ""
 
     def __post_init__(self) -> None:
         if not self.results:
@@ -113,8 +135,28 @@ class Comparison:
         return {
             "dataset": self.dataset,
             "split": self.split,
-            "methods": [result.to_json() for result in self.results],
+            "impressions": len(self.impressions),
+            "left_out": self.impressions.left_out,
+            "seeds": list(self.seeds),
+            "text": self.text,
+            "versions": versions(),
+            "reference": None if self.reference is None else self.reference.label,
+            "methods": [result.to_json() | {"difference": self._difference(result)} for result in self.results],
         }
+
+    def _difference(self, result: MethodResult) -> dict[str, Any] | None:
+        """The paired difference of every metric from the reference; None for the reference, and without one."""
+        reference = self.reference
+        if reference is None or result is reference:
+            return None
+        return {metric: result.minus(reference, metric).to_json() for metric in METRICS}
+
+    def notes(self) -> list[str]:
+        """What stands below the table: remarks on methods, and which figures are not new."""
+        notes = [f"{result.label}: {result.remark}." for result in self.results if result.remark]
+        if reused := [result.label for result in self.results if result.reused]:
+            notes.append(f"Reused from an earlier comparison: {'; '.join(reused)} (--fresh measures anew).")
+        return notes
 
 
 def number(epsilon: float) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from rich.table import Table
 from rich.text import Text
 
+from discreet.evaluation.grid import Grid
 from discreet.evaluation.metrics import METRICS
 from discreet.evaluation.results import Comparison, MethodResult, number
 from discreet.evaluation.uncertainty import Difference
@@ -47,7 +47,7 @@ def rows(comparison: Comparison) -> list[Row]:
     reference = comparison.reference
     return [
         Row(
-            method=result.method,
+            method=result.title,
             model=result.model or "–",
             epsilon=_true_epsilon(result),
             estimates=[Cell(str(row[metric]), row[metric].mean == best[metric]) for metric in METRICS],
@@ -72,38 +72,23 @@ def markdown_table(comparison: Comparison) -> str:
     for row in rows(comparison):
         estimates = [f"**{cell.text}**" if cell.best else cell.text for cell in row.estimates]
         lines.append(_markdown_line([row.method, row.model, row.epsilon, *estimates, row.difference][: len(titles)]))
-    return "\n".join([*lines, "", legend(comparison)])
+    return "\n".join([*lines, "", legend(comparison), *(f"\n{note}" for note in comparison.notes())])
 
 
-def rich_table(comparison: Comparison) -> Table:
+def rich_table(comparison: Comparison) -> Grid:
     """The table for the terminal."""
-    caption = legend(comparison)
-    table = Table(
-        title=f"{comparison.dataset}, {comparison.split}",
-        caption=caption,
-        box=None,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-        header_style="bold underline",
-    )
-    for place, title in enumerate(headings(comparison)):
-        if place == 0:
-            table.add_column(title, width=max(len(title), *(len(result.method) for result in comparison.results)))
-        elif place < 3:
-            table.add_column(title, max_width=10, overflow="fold")
-        else:
-            table.add_column(title, justify="right", width=9)
+    titles = headings(comparison)
+    title = f"{comparison.dataset}, {comparison.split}"
+    table = Grid(titles, left=3, title=title, below="\n".join([legend(comparison), *comparison.notes()]))
     for row in rows(comparison):
-        estimates = [_in_two_lines(cell.text, "bold" if cell.best else "") for cell in row.estimates]
-        ending = [] if comparison.reference is None else [_in_two_lines(row.difference)]
-        table.add_row(Text(row.method), Text(row.model), Text(row.epsilon), *estimates, *ending)
+        figures: list[str | Text] = [Text(_joined(cell.text), "bold" if cell.best else "") for cell in row.estimates]
+        table.add(row.method, row.model, row.epsilon, *[*figures, _joined(row.difference)][: len(titles) - 3])
     return table
 
 
-def _in_two_lines(text: str, style: str = "") -> Text:
-    """A cell that a narrow terminal may break before the ± and nowhere else."""
-    mean, sign, rest = text.partition(" ± ")
-    return Text(f"{mean} ±{rest.replace(' ', '')}" if sign else text, style=style)
+def _joined(text: str) -> str:
+    """A figure that may be broken before its ± and nowhere else."""
+    return text.replace(" ± ", " ±").replace(" ▲", "▲").replace(" ▼", "▼")
 
 
 def legend(comparison: Comparison) -> str:

@@ -32,7 +32,7 @@ class Estimate:
     se: float
 
     def __str__(self) -> str:
-        return f"{self.mean:.4f} ± {self.se:.4f}"
+        return f"{self.mean:.4f}{_spread(self.se)}"
 
     def to_json(self) -> dict[str, float | None]:
         """The two figures as plain values; an unknown standard error is null."""
@@ -44,7 +44,7 @@ class Difference(Estimate):
     """A mean paired difference between two methods on the same impressions."""
 
     def __str__(self) -> str:
-        return f"{self.mean:+.4f} ± {self.se:.4f}"
+        return f"{self.mean:+.4f}{_spread(self.se)}"
 
     @property
     def z(self) -> float:
@@ -52,6 +52,11 @@ class Difference(Estimate):
         if self.se == 0:
             return math.copysign(math.inf, self.mean) if self.mean else 0.0
         return self.mean / self.se
+
+
+def _spread(se: float) -> str:
+    """The standard error as it stands behind a mean; nothing where it is not known."""
+    return "" if math.isnan(se) else f" ± {se:.4f}"
 
 
 def estimate(values: Floats | Sequence[Floats], reader: NDArray[np.integer]) -> Estimate:

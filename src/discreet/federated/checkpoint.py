@@ -1,4 +1,4 @@
-"""A training as it stands after a round, in one file that is always whole.
+"""A training as it stands after a round, in one file that is always whole and carries its own digest.
 
 `Checkpoint` is the state that rounds pass on: parameters, the optimiser's memory, the number of rounds done, and of
 each its loss and the nodes that were in it. All chance is drawn by (seed, round, purpose), so the seed and the round's
@@ -7,26 +7,31 @@ number are the state of randomness.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 
 from discreet.errors import InputError
 from discreet.federated.objective import Parameters
 from discreet.federated.optimisers import OptimiserState
 from discreet.files import replacing_file
 
-FORMAT = 1
+FORMAT = 2
+_ABOUT = "about"
 
 
 @dataclass(frozen=True)
 class Checkpoint:
     """A training after `round` rounds (0 is before the first).
 
-    `losses` has each round's mean loss of a sample, `nodes` the nodes whose readers were in it.
+    `losses` has each round's mean loss of a sample, `nodes` the nodes whose readers were in it, `watched` the rounds
+    after which the AUC was looked at, with what it was.
     """
 
     parameters: Parameters
@@ -34,6 +39,7 @@ class Checkpoint:
     round: int = 0
     losses: tuple[float, ...] = ()
     nodes: tuple[tuple[int, ...], ...] = ()
+    watched: tuple[tuple[int, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -55,20 +61,21 @@ class CheckpointFile:
             "round": checkpoint.round,
             "losses": list(checkpoint.losses),
             "nodes": [list(nodes) for nodes in checkpoint.nodes],
+            "watched": [list(point) for point in checkpoint.watched],
             "settings": self.settings,
             "names": list(tensors),
         }
-        with replacing_file(self.path) as draft:
-            save_file(tensors, draft, metadata={"checkpoint": json.dumps(about)})
+        content = save({**tensors, _ABOUT: torch.frombuffer(bytearray(json.dumps(about).encode()), dtype=torch.uint8)})
+        with replacing_file(self.path) as draft, draft.open("wb") as file:
+            file.write(_head(content))
+            file.write(content)
 
     def load(self) -> Checkpoint | None:
         """The last checkpoint, or None if there is none yet."""
         if not self.path.exists():
             return None
         try:
-            with safe_open(self.path, framework="pt") as file:
-                about = json.loads(file.metadata()["checkpoint"])
-                tensors = {name: file.get_tensor(name) for name in about["names"]}  # in the order of the model
+            about, tensors = _read(self.path)
             if about["format"] > FORMAT:
                 raise InputError(self.path, f"has format {about['format']}; this version reads up to {FORMAT}")
             found = about["settings"]
@@ -83,9 +90,25 @@ class CheckpointFile:
                 round=about["round"],
                 losses=tuple(about["losses"]),
                 nodes=tuple(tuple(nodes) for nodes in about["nodes"]),
+                watched=tuple((number, auc) for number, auc in about["watched"]),
             )
-        except (SafetensorError, OSError, json.JSONDecodeError, KeyError, TypeError) as error:
+        except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(self.path, f"is damaged ({error}); remove it to start again") from error
+
+
+def _head(content: bytes) -> bytes:
+    """The first line of the file: what it is, and the digest of all that follows."""
+    return f"discreet checkpoint, sha256 {hashlib.sha256(content).hexdigest()}\n".encode()
+
+
+def _read(path: Path) -> tuple[dict[str, Any], Parameters]:
+    """What the file says of the training, and its tensors in the order of the model."""
+    head, _, content = path.read_bytes().partition(b"\n")
+    if head + b"\n" != _head(content):
+        raise ValueError("its SHA-256 is another one")
+    tensors = load(content)
+    about = json.loads(tensors.pop(_ABOUT).numpy().tobytes())
+    return about, {name: tensors[name] for name in about["names"]}
 
 
 def _part(tensors: Parameters, prefix: str) -> Parameters:

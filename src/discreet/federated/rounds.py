@@ -7,7 +7,7 @@ A method gives a `Round`: a pure function from the state before a round to the s
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -33,8 +33,8 @@ class RoundResult:
 Round = Callable[[Parameters, int], RoundResult]
 """From the current parameters and the round's number (from 1) to what the round's clients have brought."""
 
-Watcher = Callable[[Checkpoint, RoundResult], None]
-"""Called after every round."""
+Watcher = Callable[[Checkpoint, RoundResult], float | None]
+"""Called after every round; returns an AUC for the curve where it has looked at one."""
 
 
 def train_rounds(
@@ -63,8 +63,8 @@ def train_rounds(
         for number in track(range(state.round + 1, rounds + 1), "Rounds"):
             result = work(state.parameters, number)
             state = _advance(state, result, optimiser)
-            if watch is not None:
-                watch(state, result)
+            if watch is not None and (auc := watch(state, result)) is not None:
+                state = replace(state, watched=(*state.watched, (number, auc)))
             if file and number % every == 0:
                 file.save(state)
                 saved = number
@@ -84,4 +84,5 @@ def _advance(state: Checkpoint, result: RoundResult, optimiser: Optimiser) -> Ch
                 f"training diverged in round {number} (gradients are not finite); lower the learning rate"
             )
         parameters, memory = optimiser.step(parameters, result.direction, memory)
-    return Checkpoint(parameters, memory, number, (*state.losses, result.loss), (*state.nodes, result.nodes))
+    losses, nodes = (*state.losses, result.loss), (*state.nodes, result.nodes)
+    return Checkpoint(parameters, memory, number, losses, nodes, state.watched)

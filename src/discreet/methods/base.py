@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from discreet.data.news import Impressions, NewsData
 from discreet.errors import InputError
 from discreet.privacy.guarantee import Guarantee
-from discreet.text.encode import TextVectors, encode_texts
+from discreet.text.encode import TextVectors, encode_texts, identity
 from discreet.text.word_vectors import unit_rows
 
 State = dict[str, NDArray[Any]]
@@ -43,6 +43,11 @@ class Task:
     def __post_init__(self) -> None:
         if self.text not in ("auto", "hashed") and not Path(self.text).exists():
             raise InputError(self.text, "is no source of title vectors; name auto, hashed, or an existing path")
+
+    @cached_property
+    def text_identity(self) -> str:
+        """What really makes the vectors, with its version; `auto` is another thing on another machine."""
+        return identity(self.text)
 
     @property
     def text_vectors(self) -> TextVectors:

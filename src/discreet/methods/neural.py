@@ -168,7 +168,7 @@ class NeuralMethod(ABC):
         extras["nodes"] = _marked(done.nodes)
         if simulated:
             extras["simulated"] = np.ones(1, np.bool_)
-        extras["watched"] = np.array(watch.points, np.float64).reshape(-1, 2)
+        extras["watched"] = np.array(done.watched, np.float64).reshape(-1, 2)
         if setup.word_vectors is not None:
             extras["word_vectors"] = setup.word_vectors
         if titles := title_vectors(task, self.model):
@@ -208,7 +208,8 @@ class NeuralMethod(ABC):
 
     def _identity(self, task: Task, seed: int) -> dict[str, str]:
         settings = {key: str(value) for key, value in vars(self).items() if key not in ("rounds", "epsilon_serving")}
-        return {**settings, "method": self.name, "seed": str(seed), "data": task.data.fingerprint, "text": task.text}
+        data = {"data": task.data.fingerprint, "text": task.text_identity}
+        return {**settings, "method": self.name, "seed": str(seed), **data}
 
 
 def article_table(

@@ -71,6 +71,19 @@ def setting_names(name: str) -> list[str]:
     return [field.name for field in dataclasses.fields(method)] if dataclasses.is_dataclass(method) else []
 
 
+def setting_schema(name: str) -> dict[str, dict[str, Any]]:
+    """The type and the default of each setting of the method called `name`; infinity is the string "inf"."""
+    if not setting_names(name):
+        return {}
+    method = METHODS[name]
+    defaults, kinds = plain_settings(method()), get_type_hints(method)
+    return {setting: {"type": _kind(kinds[setting]), "default": value} for setting, value in defaults.items()}
+
+
+def _kind(kind: Any) -> str:
+    return kind.__name__ if isinstance(kind, type) else str(kind)
+
+
 def settings_of(method: Method) -> dict[str, Any]:
     """The method's settings by name; `make_method` takes them back."""
     return dataclasses.asdict(method) if dataclasses.is_dataclass(method) else {}

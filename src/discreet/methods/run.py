@@ -3,6 +3,7 @@
 - `run.json`: format, method, settings, seed, text source, data, guarantee
 - `state.safetensors`: what was learnt
 - `rounds.csv`, `curve.svg`: for a method that trains in rounds, each round's loss, and the AUC where it was measured
+- `discreet.sha256`: the digest of each of these files, verified when the run is loaded
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from safetensors.numpy import load_file, save_file
 from discreet import __version__
 from discreet.errors import InputError
 from discreet.evaluation.curve import write_curve
-from discreet.files import creating_folder
+from discreet.files import replacing_folder, verify_folder
 from discreet.methods.base import Method, State, with_serving
+from discreet.methods.place import ADDED_LATER
 from discreet.methods.registry import method_from_plain, plain_settings
 
 FORMAT = 1
@@ -49,7 +51,7 @@ class Run:
             "text": self.text,
             "guarantee": guarantee.to_json() if guarantee else None,
         }
-        with creating_folder(folder, overwrite=overwrite) as draft:
+        with replacing_folder(folder, overwrite=overwrite, own=ADDED_LATER) as draft:
             (draft / "run.json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
             state = {name: np.ascontiguousarray(value) for name, value in self.state.items()}
             save_file(state, draft / "state.safetensors")
@@ -60,6 +62,7 @@ class Run:
     def load(cls, folder: Path) -> Run:
         """Read a run, refusing one that is missing, damaged or newer than this version understands."""
         about = _about(folder / "run.json")
+        verify_folder(folder)
         weights = folder / "state.safetensors"
         try:
             state = load_file(weights)

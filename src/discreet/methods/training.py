@@ -5,6 +5,7 @@ Here, or as the program of a server far away: both do the same.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from discreet.federated.nodes import Nodes
 from discreet.methods.across import AcrossNodes
 from discreet.methods.base import Method, Task
 from discreet.methods.federated import FederatedMethod, Federation
+from discreet.methods.place import refuse_surprises
 from discreet.methods.registry import method_from_plain
 from discreet.methods.run import Run
 
@@ -27,9 +29,13 @@ def train_to_run(
     resume: bool = False,
     overwrite: bool = False,
     federation: Federation | None = None,
+    inputs: Sequence[Path] = (),
 ) -> Run:
-    """Train and write the run to `out`; what an interruption leaves is beside it, and `resume` goes on from there."""
-    checkpoint = refuse_surprises(out, resume, overwrite)
+    """Train and write the run to `out`; what an interruption leaves is beside it, and `resume` goes on from there.
+
+    `inputs` is what was read, which must not lie in a run that is overwritten.
+    """
+    checkpoint = refuse_surprises(out, resume, overwrite, inputs)
     if federation is None:
         state = method.train(task, seed, checkpoint)
     else:
@@ -47,22 +53,6 @@ def federated(method: Method) -> FederatedMethod:
     return method
 
 
-def refuse_surprises(out: Path, resume: bool, overwrite: bool) -> Path:
-    """Before any work: a run that is there is not overwritten, an unfinished training neither mixed up nor lost.
-
-    Returns:
-        The path of the checkpoint.
-    """
-    checkpoint = out.with_name(out.name + ".checkpoint")
-    if out.exists() and not overwrite:
-        raise DiscreetError(f"{out}: is already there; choose another folder or pass --overwrite")
-    if checkpoint.exists() and not resume:
-        raise DiscreetError(f"{checkpoint}: an unfinished training; go on with --resume, or remove it to start again")
-    if resume and not checkpoint.exists():
-        raise DiscreetError(f"{checkpoint}: is not there, so there is nothing to resume; leave out --resume")
-    return checkpoint
-
-
 def program(nodes: Nodes, arguments: dict[str, Any]) -> dict[str, Any]:
     """Train over the nodes of a deployment: what its server runs. Paths in the arguments mean the server's disk."""
     method = method_from_plain(arguments["method"], arguments["settings"])
@@ -77,5 +67,6 @@ def program(nodes: Nodes, arguments: dict[str, Any]) -> dict[str, Any]:
         resume=arguments["resume"],
         overwrite=arguments["overwrite"],
         federation=over_nodes,
+        inputs=[Path(arguments["data"])],
     )
     return {"run": arguments["out"], "rounds": len(run.state["losses"])}

@@ -15,7 +15,7 @@ from discreet.federated.checkpoint import Checkpoint
 from discreet.federated.rounds import RoundResult
 from discreet.methods.base import Task
 from discreet.methods.ranking import Serving, score_impressions
-from discreet.progress import status
+from discreet.progress import detail, status
 
 if TYPE_CHECKING:
     from discreet.methods.neural import Setup
@@ -25,7 +25,7 @@ _TIMES = 10
 
 
 class Watch:
-    """Called after every round; `points` collects (round, AUC)."""
+    """Called after every round; the AUC that it returns now and then is kept with the training."""
 
     def __init__(self, task: Task, setup: Setup, steps: int, serving: Serving) -> None:
         later = task.data.splits.get("dev", task.data.splits["train"])
@@ -34,19 +34,20 @@ class Watch:
         self._setup = setup
         self._serving = serving
         self._every = max(1, steps // _TIMES)
-        self.points: list[tuple[int, float]] = []
 
-    def __call__(self, state: Checkpoint, result: RoundResult) -> None:
-        """Show the loss, and on every tenth of the way the AUC."""
-        if state.round % self._every == 0:
-            self._measure(state)
-        auc = f", AUC {self.points[-1][1]:.3f}" if self.points else ""
-        status(f"loss {result.loss:.3f}{auc}")
+    def __call__(self, state: Checkpoint, result: RoundResult) -> float | None:
+        """Show the loss, and on every tenth of the way the AUC, which is returned."""
+        auc = self._measure(state) if state.round % self._every == 0 else None
+        last = auc if auc is not None else state.watched[-1][1] if state.watched else None
+        shown = f"loss {result.loss:.3f}{'' if last is None else f', AUC {last:.3f}'}"
+        status(shown)
+        detail(f"round {state.round}: {shown}")
+        return auc
 
-    def _measure(self, state: Checkpoint) -> None:
+    def _measure(self, state: Checkpoint) -> float | None:
         setup = self._setup
         scores = score_impressions(setup.network, setup.table, state.parameters, self._sample, self._serving)
         try:
-            self.points.append((state.round, float(ranking_metrics(scores, self._sample)["auc"].mean())))
+            return float(ranking_metrics(scores, self._sample)["auc"].mean())
         except DiscreetError:
-            return  # a split without published clicks, or without any: there is no AUC to show
+            return None  # a split without published clicks, or without any: there is no AUC to show

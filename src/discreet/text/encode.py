@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import InputError
 from discreet.progress import notice
 from discreet.text.cache import cached_vectors
 from discreet.text.hashed import DIMENSION, hashed_vectors
@@ -57,6 +59,32 @@ def encode_texts(texts: Sequence[str], source: Path | str = "auto") -> TextVecto
         vectors = _by_hash(texts)
     notice(f"titles as vectors: {vectors.source}")
     return vectors
+
+
+def identity(source: Path | str = "auto") -> str:
+    """What `encode_texts` would use for `source`, with its version: another identity is another set of vectors.
+
+    It includes the word vectors that `$DISCREET_WORD_VECTORS` names, since models of words start from them.
+    """
+    words = os.environ.get(WORD_VECTORS_VARIABLE)
+    if source == "auto":
+        source = installed_language_model() or words or "hashed"
+    if source == "hashed":
+        used = "hashed words"
+    elif Path(source).is_dir():
+        model = LanguageModel(Path(source))
+        used = f"language model {model.name} {model.fingerprint}"
+    else:
+        used = f"word vectors {_file_identity(Path(source))}"
+    return f"{used}; words {_file_identity(Path(words))}" if words else used
+
+
+def _file_identity(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()[:32]}"
+    except OSError as error:
+        raise InputError(path, f"cannot be read ({error.strerror})") from error
 
 
 def _by_language_model(texts: Sequence[str], folder: Path) -> TextVectors:

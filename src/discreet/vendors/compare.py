@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet import __version__
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
+from discreet.evaluation.provenance import versions
 from discreet.files import replacing_file
 from discreet.progress import track
 from discreet.vendors.features import GROUP_EDGES, rating_counts
@@ -75,14 +75,18 @@ class Design:
 
 @dataclass(frozen=True)
 class Store:
-    """Measurements in a folder, one small file each, found again by all that they depend on; None keeps nothing."""
+    """Measurements in a folder, one small file each, found again by all that they depend on; None keeps nothing.
+
+    They depend on what the key says, and on this code and its libraries. A `fresh` store finds nothing.
+    """
 
     folder: Path | None
+    fresh: bool = False
 
     def get(self, key: Sequence[Any]) -> Floats | None:
         """The stored measurement, or None where there is none that can be read."""
         path = self._path(key)
-        if path is None or not path.exists():
+        if self.fresh or path is None or not path.exists():
             return None
         try:
             found = np.array(json.loads(path.read_text(encoding="utf-8")), np.float64)
@@ -100,7 +104,7 @@ class Store:
     def _path(self, key: Sequence[Any]) -> Path | None:
         if self.folder is None:
             return None
-        digest = hashlib.blake2b(json.dumps([__version__, *key]).encode(), digest_size=12).hexdigest()
+        digest = hashlib.blake2b(json.dumps([versions(), *key]).encode(), digest_size=12).hexdigest()
         return self.folder / f"{key[0]}-{digest}.json"
 
 
@@ -122,22 +126,33 @@ def compare(
     data = fingerprint(ratings)
     jobs = [(m, deal, fold) for deal in deals for fold in range(design.folds) for m in range(len(methods))]
     found = np.zeros((len(methods), design.partitions, design.folds, design.measured, 2, len(BUCKETS)))
+    reused = np.zeros(len(methods), np.int64)
     for number, deal, fold in track(jobs, "Comparing methods"):
         method = methods[number]
         shared = _Lazily(method, deal.train(fold), deal.seed)
         for vendor in track(range(design.measured), f"{method.name} at vendors"):
             key = [method.name, repr(method), data, *deal.key, fold, vendor]
             measured = store.get(key)
-            if measured is None:
+            if measured is not None:
+                reused[number] += 1
+            else:
                 part = deal.parts[vendor][fold]
                 measured = errors(method.predictor(shared.value, vendor, part.train, deal.seed), part)
                 store.put(key, measured)
             found[number, deal.number, fold, vendor] = measured
     results = [
-        VendorResult(method.name, method.epsilon, table[..., 0, :], table[..., 1, :], method.guarantee(design.vendors))
-        for method, table in zip(methods, found, strict=True)
+        VendorResult(
+            method.name,
+            method.epsilon,
+            table[..., 0, :],
+            table[..., 1, :],
+            method.guarantee(design.vendors),
+            settings=repr(method),
+            reused=int(again),
+        )
+        for method, table, again in zip(methods, found, reused, strict=True)
     ]
-    return VendorComparison(ratings.name, design.vendors, design.in_words(), results, refused)
+    return VendorComparison(ratings.name, design.vendors, design.in_words(), results, refused, asdict(design))
 
 
 def errors(predictor: Predictor, fold: Fold) -> Floats:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from rich.table import Table
-
+from discreet.evaluation.grid import Grid
 from discreet.evaluation.report import render_page
 from discreet.evaluation.table import in_words
-from discreet.files import replacing_file
+from discreet.files import claim_folder, mark_files, replacing_file
 from discreet.privacy.guarantee import shown_epsilon
+from discreet.vendors import REPORT_FILES
 from discreet.vendors.figures import figures, write_figure
 from discreet.vendors.results import BUCKETS, VendorComparison, VendorResult, mean_over_vendors
 
@@ -28,13 +28,11 @@ def rows(comparison: VendorComparison) -> list[list[str]]:
     return [_row(comparison, result) for result in comparison.results]
 
 
-def rich_table(comparison: VendorComparison) -> Table:
+def rich_table(comparison: VendorComparison) -> Grid:
     """The table for the terminal."""
-    table = Table(title=f"{comparison.ratings}, {comparison.vendors} vendors", box=None, pad_edge=False)
-    for place, heading in enumerate(HEADINGS):
-        table.add_column(heading, justify="left" if place < 3 else "right")
+    table = Grid(HEADINGS, left=3, title=f"{comparison.ratings}, {comparison.vendors} vendors")
     for row in rows(comparison):
-        table.add_row(*row)
+        table.add(*(cell.replace(" ± ", " ±").replace(" ▲", "▲").replace(" ▼", "▼") for cell in row))
     return table
 
 
@@ -44,7 +42,16 @@ def markdown_table(comparison: VendorComparison) -> str:
     refused = [
         f"- Refused: {each.method}, ε {shown_epsilon(each.epsilon)}: {each.reason}" for each in comparison.refused
     ]
-    return "\n".join([*lines, "", legend(comparison), "", *refused, *(["", *comparison.verdict()])])
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"{legend(comparison)} {comparison.reuse()}".rstrip(),
+            "",
+            *refused,
+            *(["", *comparison.verdict()]),
+        ]
+    )
 
 
 def legend(comparison: VendorComparison) -> str:
@@ -63,7 +70,7 @@ def html_report(comparison: VendorComparison, plots: dict[str, str], command: st
         verdict=comparison.verdict(),
         headings=HEADINGS,
         rows=rows(comparison),
-        legend=legend(comparison),
+        legend=f"{legend(comparison)} {comparison.reuse()}",
         buckets=BUCKETS,
         tails=[(result.label, [_number(value) for value in result.tail()]) for result in comparison.results],
         promises=[(result.label, _promise(result)) for result in comparison.results],
@@ -75,6 +82,7 @@ def html_report(comparison: VendorComparison, plots: dict[str, str], command: st
 
 def save_comparison(comparison: VendorComparison, folder: Path, command: str | None = None) -> None:
     """Write report.html, comparison.json and .md, and the plots."""
+    claim_folder(folder, REPORT_FILES)
     plots = figures(comparison)
     texts = {
         "report.html": html_report(comparison, plots, command),
@@ -86,6 +94,7 @@ def save_comparison(comparison: VendorComparison, folder: Path, command: str | N
             draft.write_text(text, encoding="utf-8")
     for name, svg in plots.items():
         write_figure(svg, folder / f"{name}.svg")
+    mark_files(folder, REPORT_FILES, [*texts, *(f"{name}.svg" for name in plots)])
 
 
 def _row(comparison: VendorComparison, result: VendorResult) -> list[str]:

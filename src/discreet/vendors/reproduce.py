@@ -18,7 +18,7 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
 from discreet.evaluation.uncertainty import Estimate
-from discreet.files import replacing_file
+from discreet.files import claim_folder, mark_files, replacing_file
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Unit
 from discreet.privacy.mechanisms.averages import DPAverage, DPItemAverages
 from discreet.privacy.noise import SimulatedNoise
@@ -76,7 +76,7 @@ class Reproduction:
         lines = [f"| {self.across} | | Reported RMSE | Our RMSE |", "| --- | ---: | ---: | ---: |"]
         for row in self.rows:
             reported = "–" if row.reported is None else f"{row.reported:.2f}"
-            lines.append(f"| {row.line} | {row.x:g} | {reported} | {shown(row.ours)} |")
+            lines.append(f"| {row.line} | {row.x:g} | {reported} | {row.ours} |")
         return "\n".join([*lines, "", *(f"- {remark}" for remark in self.remarks)])
 
     def plot(self) -> str:
@@ -90,10 +90,13 @@ class Reproduction:
 
     def save(self, folder: Path) -> None:
         """Write the table, its figures and the plot."""
+        names = [f"{self.name}.{ending}" for ending in ("md", "json", "svg")]
+        claim_folder(folder, names)
         for ending, text in (("md", self.markdown()), ("json", json.dumps(self.to_json(), indent=2))):
             with replacing_file(folder / f"{self.name}.{ending}") as draft:
                 draft.write_text(text + "\n", encoding="utf-8")
         write_figure(self.plot(), folder / f"{self.name}.svg")
+        mark_files(folder, names, names)
 
 
 @dataclass(frozen=True)
@@ -128,11 +131,6 @@ def reproduce(name: str, ratings: Ratings, effort: Effort) -> Reproduction:
     if name not in EXPERIMENTS:
         raise DiscreetError(f"there is no experiment '{name}'; known are {', '.join(EXPERIMENTS)}")
     return EXPERIMENTS[name].run(ratings, effort)
-
-
-def shown(estimate: Estimate) -> str:
-    """The mean, with its standard error where there is one."""
-    return f"{estimate.mean:.4f}" if np.isnan(estimate.se) else str(estimate)
 
 
 def _table_1(ratings: Ratings, effort: Effort) -> Reproduction:

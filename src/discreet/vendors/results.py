@@ -12,8 +12,9 @@ about the deal and the noise of a release, which all vendors of a partition shar
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
 from itertools import pairwise
 from typing import Any
 
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from discreet.evaluation.provenance import versions
 from discreet.evaluation.uncertainty import Difference, Estimate
 from discreet.privacy.guarantee import Guarantee, shown_epsilon
 from discreet.vendors.features import GROUP_EDGES
@@ -29,6 +31,8 @@ from discreet.vendors.registry import Refusal
 Floats = NDArray[np.float64]
 _LEAST_SHARE = 0.01
 """The verdict speaks only of groups of items that are at least this share of what is tested."""
+LEAST_VENDORS = 6
+"""Of fewer, not even a gain of every single one is beyond chance by its sign (2 · 2⁻⁵ > 5 %)."""
 BUCKETS = ("none", *(f"{low}–{next_ - 1}" for low, next_ in pairwise(GROUP_EDGES)), f"{GROUP_EDGES[-1]}+")
 """Groups of items by how many of the vendor's own training ratings they have."""
 
@@ -43,6 +47,8 @@ class VendorResult:
         squared: Squared errors summed, by partition, fold, vendor and bucket of items.
         tested: How many ratings that were.
         guarantee: What a user of another vendor is promised.
+        settings: The method as it was made.
+        reused: How many of its measurements are of an earlier command.
     """
 
     method: str
@@ -50,6 +56,8 @@ class VendorResult:
     squared: Floats
     tested: Floats
     guarantee: Guarantee | None
+    settings: str = ""
+    reused: int = 0
 
     @property
     def label(self) -> str:
@@ -81,6 +89,7 @@ class VendorComparison:
         design: The rest of how it was measured, in words.
         results: One for each method and ε.
         refused: Methods that could not take part.
+        settings: The design as plain values.
     """
 
     ratings: str
@@ -88,6 +97,7 @@ class VendorComparison:
     design: str
     results: Sequence[VendorResult]
     refused: Sequence[Refusal] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def local(self) -> VendorResult:
@@ -131,10 +141,17 @@ class VendorComparison:
         return {
             "ratings": self.ratings,
             "vendors": self.vendors,
+            "settings": {
+                name: str(value) if isinstance(value, Enum) else value for name, value in self.settings.items()
+            },
+            "tested": int(self.local.tested.sum()),
+            "versions": versions(),
             "methods": [
                 {
                     "method": result.method,
+                    "settings": result.settings,
                     "epsilon": _plain(result.epsilon),
+                    "reused": result.reused,
                     "rmse": mean_over_vendors(result.rmse).to_json(),
                     "gain": self.gain(result).to_json(),
                     "gap_closed": self.gap_closed(result),
@@ -144,6 +161,11 @@ class VendorComparison:
                 for result in self.results
             ],
         }
+
+    def reuse(self) -> str:
+        """Which figures are not new, in a sentence; nothing where all are."""
+        reused = [result.label for result in self.results if result.reused]
+        return f"Reused from an earlier comparison: {'; '.join(reused)} (--fresh measures anew)." if reused else ""
 
     def verdict(self) -> list[str]:
         """Is there a reason to collaborate, for whom, and at what ε: a sentence each."""
@@ -155,6 +177,8 @@ class VendorComparison:
         if paying:
             sentences.append("There is a reason to collaborate: " + "; ".join(self._paying(paying)) + ".")
             sentences.append(self._for_whom(max(paying, key=lambda result: self.gain(result).mean)))
+        elif self.measured < LEAST_VENDORS and any(self.clearly(result) >= 0 for result in private):
+            sentences.append(self._too_few(private))
         else:
             sentences.append(
                 "There is no reason to collaborate with the methods and budgets measured here: no private one is better"
@@ -164,9 +188,12 @@ class VendorComparison:
         always = [name for name in losing if all(self.clearly(r) < 0 for r in private if r.method == name)]
         if always:
             sentences.append(f"Worse than alone at every ε that was tried: {', '.join(always)}.")
-        if any(math.isnan(self.gain(result).se) for result in private):
-            sentences.append("One vendor in one partition gives no standard error; measure more before you decide.")
         return sentences
+
+    def _too_few(self, private: Sequence[VendorResult]) -> str:
+        best = max(private, key=lambda result: self.gain(result).mean)
+        gaining = f"{self.gaining(best):.3g} of {self.measured} vendors gain with {best.label} ({self.gain(best)})"
+        return f"Too few vendors to tell: {gaining}; measure at least {LEAST_VENDORS} before you decide."
 
     def _room(self) -> str:
         alone = mean_over_vendors(self.local.rmse)
@@ -175,6 +202,8 @@ class VendorComparison:
         gap = self.gain(self.full)
         room = f"Alone, a vendor's RMSE is {alone}; with all ratings in one place it would be"
         room += f" {mean_over_vendors(self.full.rmse)}"
+        if self.clearly(self.full) <= 0 and self.measured < LEAST_VENDORS:
+            return f"{room}; too few vendors to tell whether that is less."
         if self.clearly(self.full) <= 0:
             return f"{room}: hardly less, so there is little to share for."
         return f"{room}, {gap.mean:.4f} less. That is what there is to gain."

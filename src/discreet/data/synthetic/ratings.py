@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.data.ratings import Ratings
 from discreet.data.synthetic.films import LAST_YEAR, draw_films
-from discreet.files import creating_folder
+from discreet.files import replacing_folder
 
 _START = int(datetime(2000, 1, 1, tzinfo=UTC).timestamp())
 _YEARS = 3 * 365 * 86_400
@@ -79,7 +79,7 @@ def ratings_world(
 
 def write_ratings(ratings: Ratings, folder: Path, *, overwrite: bool = False) -> None:
     """Write `ratings.csv` and `movies.csv` in MovieLens' form into `folder`, which appears only when it is complete."""
-    with creating_folder(folder, overwrite=overwrite) as draft:
+    with replacing_folder(folder, overwrite=overwrite) as draft:
         pl.DataFrame(
             {
                 "userId": pl.Series(ratings.users).gather(ratings.user),

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from discreet.data.news import Articles, Impressions, NewsData
-from discreet.files import creating_folder
+from discreet.files import replacing_folder
 from discreet.progress import track
 
 _ROWS_AT_ONCE = 20_000
@@ -20,7 +20,7 @@ def write_mind(data: NewsData, folder: Path, *, overwrite: bool = False) -> None
 
     A split's `news.tsv` has the articles that were out by its last impression. MIND has no time of publication.
     """
-    with creating_folder(folder, overwrite=overwrite) as draft:
+    with replacing_folder(folder, overwrite=overwrite) as draft:
         number = 1
         for split, impressions in data.splits.items():
             (draft / split).mkdir()

@@ -1,0 +1,141 @@
+"""What the command line says and how soon: versions, completion, errors, what is loaded, sweeps."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from discreet import __version__
+from discreet.cli import run
+
+HEAVY = {"torch", "polars", "numba", "matplotlib", "scipy", "numpy", "safetensors"}
+LOADED = (
+    "import sys; from discreet.cli import run; code = run(sys.argv[1:]);"
+    " print('LOADED', code, *sorted({name.partition('.')[0] for name in sys.modules}))"
+)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("manners") / "world"
+    assert run(["data", "synth", str(folder), "--readers", "150", "--json"]) == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--help"], 0),
+        (["--version"], 0),
+        (["train", "--help"], 0),
+        (["compare", "nowhere"], 2),
+        (["train", "nowhere", "--method", "combined", "--out", "run"], 2),
+        (["train", ".", "--method", "combined", "--out", "run", "--text", "nowhere"], 2),
+        (["train", ".", "--method", "combined", "--out", "."], 2),
+        (["evaluate", "nowhere", "nowhere"], 2),
+        (["data", "check", "nowhere"], 2),
+        (["data", "synth", "."], 2),
+        (["vendors", "compare", "nowhere"], 2),
+        (["vendors", "share", "nowhere", "--epsilon", "1"], 2),
+        (["vendors", "read", "nowhere", "nowhere"], 2),
+        (["reproduce", "table-1", "nowhere"], 2),
+    ],
+)
+def test_help_and_mistyped_paths_load_nothing_heavy(arguments, code, tmp_path):
+    (tmp_path / "something").write_text("")
+    command = [sys.executable, "-c", LOADED, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    _, returned, *loaded = done.stdout.splitlines()[-1].split()
+    assert int(returned) == code, done.stderr
+    assert not HEAVY & set(loaded)
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"discreet {__version__}\n"
+
+
+def test_a_shell_can_complete_commands():
+    asked = {"_DISCREET_COMPLETE": "complete_bash", "COMP_WORDS": "discreet tr", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "discreet"], capture_output=True, text=True, check=False, env=os.environ | asked
+    )
+    assert done.stdout.split() == ["train"]
+
+
+def test_verbose_shows_progress_and_where_an_error_came_from(world, tmp_path, capsys):
+    assert run(["--verbose", "compare", str(world), "--methods", "random", "--out", str(tmp_path / "r")]) == 0
+    assert "random, seed 0: training and measuring" in capsys.readouterr().err
+    assert run(["--verbose", "compare", str(world), "--methods", "nothing", "--out", str(tmp_path / "r")]) == 2
+    told = capsys.readouterr().err
+    assert "Traceback" in told
+    assert told.splitlines()[-1].startswith("discreet: no method is called 'nothing'")
+    assert run(["compare", str(world), "--methods", "nothing", "--out", str(tmp_path / "r")]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("library", "extra"), [("fastapi", "serve"), ("psycopg", "postgres"), ("flwr.app", "flower")])
+def test_a_missing_extra_is_one_line_with_the_command(monkeypatch, capsys, library, extra):
+    def without(*_):
+        raise ModuleNotFoundError(f"No module named '{library}'", name=library)
+
+    monkeypatch.setattr("discreet.methods.registry.setting_schema", without)
+    assert run(["list"]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert f"pip install 'discreet[{extra}]'" in told
+
+
+def test_list_has_defaults_and_types(capsys):
+    assert run(["list", "--json"]) == 0
+    methods = {method["method"]: method["settings"] for method in json.loads(capsys.readouterr().out)["methods"]}
+    assert methods["random"] == {}
+    assert methods["popularity"] == {"prior_shows": {"type": "float", "default": 20.0}}
+    assert methods["privaterec"]["model"] == {"type": "str", "default": "plm_nr"}
+    assert methods["privaterec"]["epsilon_serving"] == {"type": "float | None", "default": None}
+    for settings in methods.values():
+        for setting in settings.values():
+            assert set(setting) == {"type", "default"}
+
+
+def test_each_value_of_a_sweep_is_a_row(world, tmp_path, capsys):
+    sweep = ["compare", str(world), "--methods", "popularity,random", "--set", "prior_shows=1,10,100"]
+    assert run([*sweep, "--out", str(tmp_path / "r"), "--json"]) == 0
+    methods = json.loads(capsys.readouterr().out)["methods"]
+    assert [method["settings"].get("prior_shows") for method in methods] == [1, 10, 100, None]
+    assert run([*sweep, "--out", str(tmp_path / "r")]) == 0
+    told = capsys.readouterr().out
+    assert all(f"prior_shows={value}" in told for value in (1, 10, 100))
+    assert run(["train", str(world), "--method", "popularity", "--set", "prior_shows=1,2", "--out", "x"]) == 2
+    assert "'discreet compare' takes several" in capsys.readouterr().err
+
+
+def test_a_ranking_by_titles_that_are_not_there_says_so(world, tmp_path, capsys):
+    untitled = tmp_path / "untitled"
+    for split in ("train", "dev"):
+        (untitled / split).mkdir(parents=True)
+        behaviors = (world / split / "behaviors.tsv").read_bytes()
+        (untitled / split / "behaviors.tsv").write_bytes(behaviors)
+        lines = [line.split("\t") for line in (world / split / "news.tsv").read_text().splitlines()]
+        bare = ["\t".join([*line[:3], "", "", *line[5:]]) + "\n" for line in lines]
+        (untitled / split / "news.tsv").write_text("".join(bare))
+    arguments = [
+        "compare",
+        str(untitled),
+        "--methods",
+        "content,random",
+        "--text",
+        "hashed",
+        "--out",
+        str(tmp_path / "r"),
+    ]
+    assert run([*arguments, "--json"]) == 0
+    content, random = json.loads(capsys.readouterr().out)["methods"]
+    assert content["auc"]["mean"] == 0.5
+    assert "no article of this data set has a title" in content["remark"]
+    assert random["remark"] is None
+    for _ in range(2):
+        assert run(arguments) == 0
+        assert "content: no article of this data set has a title" in " ".join(capsys.readouterr().out.split())
