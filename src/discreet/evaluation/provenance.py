@@ -13,7 +13,18 @@ from pathlib import Path
 
 import discreet
 
-COMPUTING = ("data", "text", "models", "methods", "federated", "device", "privacy", "evaluation", "vendors")
+COMPUTING = (
+    "data",
+    "text",
+    "models",
+    "methods",
+    "federated",
+    "aggregation",
+    "device",
+    "privacy",
+    "evaluation",
+    "vendors",
+)
 """The packages whose code can change a figure."""
 
 _LIBRARIES = ("numpy", "scipy", "torch", "numba")
