@@ -92,6 +92,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     if CHROMIUM is None:
         pytest.skip("there is no Chromium here; install one or set DISCREET_CHROMIUM to its path")
     playwright = pytest.importorskip("playwright.sync_api", reason="the playwright package is not installed")
+    folder = tmp_path_factory.mktemp("page")
+    blank = "<!doctype html><title>reports</title><link rel=icon href=data:,>"
+    (folder / "blank.html").write_text(blank, encoding="utf-8")
     with (
         playwright.sync_playwright() as run,
         serving(PublisherServer(), ("/web/", WEB), ("/support/", SUPPORT), ("/test/", folder)) as url,
