@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,10 +18,12 @@ from discreet.methods.click_reports import oneshot
 from discreet.methods.click_reports.collect import collect_labels, collect_sketches
 from discreet.methods.click_reports.features import PublicSide
 from discreet.methods.click_reports.popularity import Evidence
+from discreet.methods.click_reports.public import PublicSpace
 from discreet.methods.click_reports.served import ServedModel
 from discreet.methods.registry import make_method
 from discreet.methods.run import Run
 from discreet.privacy.guarantee import Adjacency, Adversary, Scope, Status, Unit
+from discreet.privacy.noise import SimulatedNoise
 
 ONE_SHOT = ("click_reports", "strict_privaterec", "user_codes")
 
@@ -94,12 +97,26 @@ def test_fewer_topics_where_there_is_more_noise():
 
 def test_codes_are_one_release_for_life(task, dev):
     one, many = (make_method(name).release_plan(task, dev) for name in ("user_codes", "click_reports"))
-    assert {len(parts) for parts in one.values()} <= {0, 1}
+    assert {len(parts) for parts in one.values()} == {1}
     assert max(len(parts) for parts in many.values()) == 2
     before = make_method("user_codes").release_plan(task, None)
     for reader, parts in before.items():
-        if parts:
-            assert one[reader][0].tolist() == parts[0].tolist(), "what was told in training is told again"
+        assert one[reader][0].tolist() == parts[0].tolist(), "what was told in training is told again"
+
+
+def test_a_reader_without_clicks_sends_a_code_like_anybody(task, dev):
+    method = make_method("user_codes", {"codes": 8, "epsilon": 2.0})
+    train = task.data.splits["train"]
+    unread = replace(train, history_stop=train.history_start)
+    emptied = Task(replace(task.data, splits={**task.data.splits, "train": unread}), "hashed")
+    plans = [method.release_plan(each, dev) for each in (task, emptied)]
+    assert plans[0].keys() == plans[1].keys()
+    assert {len(parts) for plan in plans for parts in plan.values()} == {1}
+    space = PublicSpace.of(task, 8)
+    send = method.sender(PublicSide.of(task, space), space)
+    told = [send(np.zeros(0, np.int32), SimulatedNoise(seed)) for seed in range(400)]
+    assert {report.sum() for report in told} == {send(train.history(0), SimulatedNoise(0)).sum()}
+    assert np.mean(told, axis=0) == pytest.approx(np.full(8, told[0].sum() / 8), abs=0.12)  # five standard errors
 
 
 # --- settings

@@ -71,7 +71,7 @@ PAPER = [
     # B, p, θ, true ε
     (3, 0.2, 1.0, 20.2),
     (5, 0.5, 1.0, 20.7),
-    (5, 0.5, 0.001, 33.0),
+    (5, 0.5, 0.5, 33.0),
 ]
 
 
@@ -100,7 +100,7 @@ def log_density(output, weights, scale):
 
 def test_the_true_cost_of_published_attention_is_attained():
     """A likelihood ratio at one output is a lower bound of ε, highest where padding looks like a neighbour."""
-    theta, p, epsilon = 0.001, 0.5, 10.0
+    theta, p, epsilon = 0.5, 0.5, 10.0
     scale = theta / math.log((math.exp(epsilon) - p) / (1 - p))
     left, right = attention([50, 50, 0, 0, 0], theta), attention([0, 0, 50, 50, 50], theta)
     bounds = {}

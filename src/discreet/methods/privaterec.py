@@ -43,7 +43,7 @@ class PrivateRec(FederatedMethod):
 
     Attributes:
         basis: B, the number of basis vectors.
-        theta: The clip of the attention; 1 is the sensible choice, since a soft-max has norm at most 1.
+        theta: The clip of the attention, for which the paper names no value; 1 never acts, as its line 8.
         padding: p, with which a click is replaced by the anonymous article.
     """
 

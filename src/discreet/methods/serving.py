@@ -21,7 +21,7 @@ from discreet.privacy.mechanisms.base import Calibration
 from discreet.privacy.mechanisms.padding import RandomPadding
 
 VDP_CLIP = 0.001
-"""The clipping threshold θ of the user embedding (PrivateRec, section 4)."""
+"""The clipping threshold θ of DP-FedRec's user embedding (PrivateRec, section 4); for the attention it names none."""
 
 
 @dataclass(frozen=True)

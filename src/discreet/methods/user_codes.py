@@ -13,7 +13,7 @@ from discreet.data.news import Impressions
 from discreet.device.reports import LabelMechanism
 from discreet.errors import DiscreetError
 from discreet.methods.base import State, Task
-from discreet.methods.click_reports.collect import Read, Sender, Sketches
+from discreet.methods.click_reports.collect import Read, Sender, Sketches, histories_at_first_sight
 from discreet.methods.click_reports.features import PublicSide
 from discreet.methods.click_reports.interest import CodePrior
 from discreet.methods.click_reports.oneshot import OneShot
@@ -30,6 +30,10 @@ class UserCodes(OneShot):
     The device names the public topic that is nearest to its history's mean title, by subset selection over all topics.
     Any history may become any other, and still no report changes its probability by more than e^ε: the unit is the
     user. So there is one release in a reader's life, and no labels, which would cost ε for each impression.
+
+    An empty history is a history: every reader reports when first seen, one without clicks a code drawn at random.
+    Otherwise silence would tell, with certainty, that nothing was clicked. That a reader is there, and since when, is
+    public. This is simulated: no device makes such a report.
 
     Attributes:
         codes: How many topics the code-book has; 0 chooses by ε: 4·ε, from 4 to 32, and 128 without noise.
@@ -55,14 +59,19 @@ class UserCodes(OneShot):
         return 128 if math.isinf(self.epsilon) else int(np.clip(round(4 * self.epsilon), 4, 32))
 
     def release_plan(self, task: Task, later: Impressions | None) -> dict[int, list[Read]]:
-        """The first history of each reader, and nothing after it."""
-        return {reader: parts[:1] for reader, parts in super().release_plan(task, later).items()}
+        """Each reader's history when first seen, even an empty one, and nothing after it."""
+        seen = histories_at_first_sight(task.data.splits["train"])
+        fresh = {} if later is None else histories_at_first_sight(later)
+        return {reader: [history] for reader, history in (fresh | seen).items()}
 
     def sender(self, public: PublicSide, space: PublicSpace) -> Sender:
         """The reported set of codes, as zeros and ones."""
 
         def send(clicks: Read, noise: SimulatedNoise) -> NDArray[np.float64]:
-            code = int(space.topics.topics_of(public.vectors[clicks].mean(axis=0, keepdims=True))[0])
+            if len(clicks):
+                code = int(space.topics.topics_of(public.vectors[clicks].mean(axis=0, keepdims=True))[0])
+            else:
+                code = noise.below(self.topic_count)
             told = np.zeros(self.topic_count)
             if math.isinf(self.epsilon):
                 told[code] = 1
@@ -87,4 +96,4 @@ class UserCodes(OneShot):
 
     def guarantee(self, state: State) -> Guarantee:
         """ε for the whole reader."""
-        return self._promise(Unit.USER, "one entry of a public code-book for a whole history")
+        return self._promise(Unit.USER, "one entry of a public code-book from every reader, simulated")

@@ -63,8 +63,9 @@ def _gaussian(epsilon: float, calibration: Calibration) -> Audit:
 for _calibration in _CALIBRATIONS:
     for _epsilon in (1.0, 3.0, 10.0):
         register(_padded_laplace(3, 0.2, 1.0, _epsilon, _calibration))
-    for _epsilon in (1.0, 3.0, 10.0):
-        register(_padded_laplace(5, 0.5, 0.001, _epsilon, _calibration))
+    for _epsilon in (1.0, 3.0):
+        register(_padded_laplace(5, 0.5, 1.0, _epsilon, _calibration))
+    register(_padded_laplace(5, 0.5, 0.5, 10.0, _calibration))  # a clip that bites; the paper names none
     register(_gaussian(10.0, _calibration))
     _plain = ClippedAttention(epsilon=1.0, dimension=4, calibration=_calibration)
     register(between(_plain, *_halves(4), f"B=4 θ=1 ε=1, {_CALIBRATIONS[_calibration]}", runs=_FEW))
