@@ -1,62 +1,21 @@
 """What goes wrong in earnest: a killed server, a locked or full database, damaged runs; and logs that tell nothing."""
 
 import asyncio
-import base64
 import contextlib
 import json
-import os
 import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
-import uuid
 from pathlib import Path
 
 import httpx
-import numpy as np
 import pytest
 import served_world
-from served_world import TOPICS, free_port, serving, small_service
+from served_world import TOPICS, free_port, served_process, serving, sketch_report, small_service
 from sqlalchemy import event
 
 from discreet.cli import run as run_command
-from discreet.device.reports import sketch_mechanism
-from discreet.privacy.noise import SecureNoise
-
-
-def report(space, clicks=3):
-    release = sketch_mechanism(TOPICS, 0.7).release(np.array([1] * clicks), SecureNoise())
-    return {
-        "id": uuid.uuid4().hex,
-        "kind": "sketch",
-        "space": space,
-        "epoch": 12,
-        "device": uuid.uuid4().hex,
-        "clicks": clicks,
-        "release": base64.b64encode(release.to_bytes()).decode(),
-    }
-
-
-@contextlib.contextmanager
-def process(folder, port, log):
-    command = [sys.executable, served_world.__file__, str(folder), str(port)]
-    server = subprocess.Popen(
-        command, stderr=log, stdout=subprocess.DEVNULL, env={**os.environ, "OMP_NUM_THREADS": "1"}
-    )
-    try:
-        for _ in range(600):
-            with contextlib.suppress(httpx.TransportError):
-                if httpx.get(f"http://127.0.0.1:{port}/readyz").status_code == 200:
-                    break
-            assert server.poll() is None, "the server ended before it was ready"
-            time.sleep(0.05)
-        yield server
-    finally:
-        if server.poll() is None:
-            server.kill()
-        server.wait()
 
 
 def kept(folder):
@@ -89,9 +48,9 @@ def test_a_killed_server_has_lost_no_acknowledged_report_and_doubled_none(tmp_pa
     base = f"http://127.0.0.1:{port}"
     acknowledged, stop = set(), threading.Event()
     with (tmp_path / "log").open("wb") as log:
-        with process(tmp_path, port, log) as server:
+        with served_process(tmp_path, port, log) as server:
             space = httpx.get(f"{base}/v1/model").json()["space"]
-            reports = [report(space) for _ in range(600)]
+            reports = [sketch_report(space) for _ in range(600)]
             sending = lambda: asyncio.run(flood(base, reports, acknowledged, stop))  # noqa: E731
             sender = threading.Thread(target=sending, daemon=True)
             sender.start()
@@ -105,7 +64,7 @@ def test_a_killed_server_has_lost_no_acknowledged_report_and_doubled_none(tmp_pa
             survived = kept(tmp_path)
             assert 100 <= len(before) < len(reports), "the kill must fall into the load"
             assert before <= set(survived)
-        with process(tmp_path, port, log):
+        with served_process(tmp_path, port, log):
             sender.join(timeout=60)  # those that were not acknowledged are sent again
             stop.set()
             sender.join(timeout=20)
@@ -116,10 +75,10 @@ def test_a_killed_server_has_lost_no_acknowledged_report_and_doubled_none(tmp_pa
 
 def test_a_server_that_is_told_to_stop_finishes_and_logs_nothing_of_its_readers(tmp_path):
     port = free_port()
-    with (tmp_path / "log").open("wb") as log, process(tmp_path, port, log) as server:
+    with (tmp_path / "log").open("wb") as log, served_process(tmp_path, port, log) as server:
         base = f"http://127.0.0.1:{port}"
         model = httpx.get(f"{base}/v1/model", headers={"User-Agent": "secret-agent"}).json()
-        one = report(model["space"])
+        one = sketch_report(model["space"])
         assert httpx.post(f"{base}/v1/reports", json=one).status_code == 201
         wrong = {"space": "secret-space", "sketches": [], "category": ["secret-category"], "limit": "secret-limit"}
         assert httpx.post(f"{base}/v1/recommend?q=secret-query", json=wrong).status_code == 422
@@ -146,7 +105,7 @@ def test_a_locked_database_stops_reports_but_not_recommendations(tmp_path, servi
         space = client.get("/v1/model").json()["space"]
         other = sqlite3.connect(tmp_path / "serving.sqlite", isolation_level=None)
         other.execute("BEGIN EXCLUSIVE")
-        one = report(space)
+        one = sketch_report(space)
         answer = client.post("/v1/reports", json=one)
         assert answer.status_code == 503
         assert "again" in answer.json()["error"]
@@ -175,7 +134,7 @@ def test_a_full_disk_stops_reports_but_loses_none(tmp_path, service):
         engine.dispose()
         answers = {}
         for _ in range(300):
-            one = report(space)
+            one = sketch_report(space)
             answers[one["id"]] = client.post("/v1/reports", json=one)
         statuses = [answer.status_code for answer in answers.values()]
         assert set(statuses) == {201, 503}

@@ -7,20 +7,27 @@
 `"details": true` in the request each article comes with the fields of /v1/articles, vector included.
 """
 
+import base64
 import contextlib
 import hashlib
+import os
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
 import time
+import uuid
 from functools import lru_cache
 from pathlib import Path
 
+import httpx
 import numpy as np
 
 from discreet.data.synthetic import news_world
+from discreet.device.reports import sketch_mechanism
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
+from discreet.privacy.noise import SecureNoise
 from discreet.serving.addresses import listen, url_of
 from discreet.serving.app import create_app
 from discreet.serving.limits import Limits
@@ -96,10 +103,45 @@ def small_service(folder, *, database=None, ranking="shortlist", reports=True, m
     return open_service(Path(folder), model, database=database, data=data, ranking=ranking, reports=reports)
 
 
-def main(folder, port):
-    """`python served_world.py FOLDER PORT`: the small world in a process of its own, until it is stopped."""
-    service = small_service(folder)
+def main(folder, port, database=None):
+    """`python served_world.py FOLDER PORT [DATABASE]`: the small world in a process of its own, until it is stopped."""
+    service = small_service(folder, database=database)
     run_server(service, listen("127.0.0.1", int(port)), limits=NO_RATE_LIMIT)
+
+
+def sketch_report(space, clicks=3):
+    """A sketch report as a device sends it."""
+    release = sketch_mechanism(TOPICS, 0.7).release(np.array([1] * clicks), SecureNoise())
+    return {
+        "id": uuid.uuid4().hex,
+        "kind": "sketch",
+        "space": space,
+        "epoch": 12,
+        "device": uuid.uuid4().hex,
+        "clicks": clicks,
+        "release": base64.b64encode(release.to_bytes()).decode(),
+    }
+
+
+@contextlib.contextmanager
+def served_process(folder, port, log, *database):
+    """The small world in a process of its own, when it is ready."""
+    command = [sys.executable, __file__, str(folder), str(port), *database]
+    server = subprocess.Popen(
+        command, stderr=log, stdout=subprocess.DEVNULL, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
+    try:
+        for _ in range(600):
+            with contextlib.suppress(httpx.TransportError):
+                if httpx.get(f"http://127.0.0.1:{port}/readyz").status_code == 200:
+                    break
+            assert server.poll() is None, "the server ended before it was ready"
+            time.sleep(0.05)
+        yield server
+    finally:
+        if server.poll() is None:
+            server.kill()
+        server.wait()
 
 
 def free_port():

@@ -27,7 +27,7 @@ class Crowd:
         self.waiting: dict[Connection, None] = {}  # for a whole request, the longest first
         self.sending: dict[Connection, None] = {}  # those of them with a half-sent body
         self._all: set[Connection] = set()
-        self._of: dict[str, set[Connection]] = {}
+        self._of: dict[str, dict[Connection, None]] = {}  # by address, in the order of their coming
         self._timer: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
@@ -42,7 +42,7 @@ class Crowd:
         if len(self._all) >= self.limits.max_connections and not _drop(next(iter(self.waiting), None)):
             return False
         self._all.add(new)
-        self._of.setdefault(new.household, set()).add(new)
+        self._of.setdefault(new.household, {})[new] = None
         self.waiting[new] = None
         if self._timer is None:
             self._timer = new.loop.call_later(_SWEEP_SECONDS, self._sweep, new.loop)
@@ -55,7 +55,7 @@ class Crowd:
         self.sending.pop(one, None)
         same = self._of.get(one.household)
         if same is not None:
-            same.discard(one)
+            same.pop(one, None)
             if not same:
                 del self._of[one.household]
 

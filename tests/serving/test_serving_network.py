@@ -1,0 +1,276 @@
+"""Clients that mean ill, or are slow: what they send without end, what they never finish, what they do not read."""
+
+import asyncio
+import contextlib
+import json
+import socket
+import time
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from served_world import serving, sketch_report, small_service
+
+from discreet.serving.limits import Limits
+from discreet.serving.logs import JsonLines
+
+QUICK = {"rate": 0, "max_head_seconds": 0.5, "max_silent_seconds": 0.5}
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+POST = b"POST /v1/recommend HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+HALF_A_BODY = POST + b"Content-Length: 100\r\n\r\n{"
+PATIENCE = 60
+
+
+@pytest.fixture
+def service(tmp_path):
+    return small_service(tmp_path)
+
+
+def connect(base):
+    place = urlsplit(base)
+    return socket.create_connection((place.hostname, place.port), timeout=PATIENCE)
+
+
+def rest(connection):
+    """All that still comes, until the server closes."""
+    got = b""
+    with contextlib.suppress(ConnectionError):
+        while part := connection.recv(65_536):
+            got += part
+    return got
+
+
+def is_open(connection):
+    """Whether the server still answers here."""
+    got = b""
+    try:
+        connection.sendall(HEALTH)
+        while not got.endswith(b"}"):
+            part = connection.recv(1000)
+            if not part:
+                return False
+            got += part
+    except ConnectionError:
+        return False
+    return got.startswith(b"HTTP/1.1 200")
+
+
+def used(base):
+    """A connection that was answered once."""
+    connection = connect(base)
+    assert is_open(connection)
+    return connection
+
+
+def asked(base):
+    """A ranking, as a reader asks for it."""
+    with httpx.Client(base_url=base, timeout=PATIENCE) as client:
+        space = client.get("/v1/model").json()["space"]
+        return client.post("/v1/recommend", json={"space": space}).status_code
+
+
+def send_until_closed(connection, part, most):
+    """Send over and over; how many bytes went before the server closed."""
+    sent = 0
+    with contextlib.suppress(ConnectionError):
+        while sent < most:
+            connection.sendall(part)
+            sent += len(part)
+    return sent
+
+
+@pytest.mark.parametrize(
+    ("start", "part"),
+    [
+        (b"GET /healthz HTTP/1.1\r\nHost: x\r\nA: ", b"a" * 1000),
+        (b"GET /healthz HTTP/1.1\r\nHost: x\r\n", b"A: b\r\n" * 100),
+        (b"GET /", b"a" * 1000),
+        (POST + b"Transfer-Encoding: chunked\r\n\r\n1;", b"a" * 1000),
+        (POST + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n{\r\n" * 100),
+        (POST + b"Transfer-Encoding: chunked\r\n\r\n0\r\nA: ", b"a" * 1000),
+    ],
+    ids=["one header", "headers", "address", "chunk extension", "chunks of one byte", "trailer"],
+)
+def test_what_comes_without_end_is_cut_off(service, start, part):
+    with serving(service, limits=Limits(rate=0)) as base, connect(base) as connection:
+        connection.sendall(start)
+        most = 32 * 1024 * 1024
+        assert send_until_closed(connection, part, most) < most
+        assert asked(base) == 200
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (b"GET /healthz HTTP/1.1\r\n" + b"A: b\r\n" * 101 + b"\r\n", 431),
+        (b"GET /healthz?" + b"a" * 9000 + b" HTTP/1.1\r\n\r\n", 414),
+        (b"nonsense\r\n\r\n", 400),
+    ],
+)
+def test_a_request_that_is_refused_is_told_why_in_json(service, request_, status):
+    with serving(service) as base, connect(base) as connection:
+        connection.sendall(request_)
+        head, _, body = rest(connection).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 %d " % status)
+    assert json.loads(body)["error"]
+
+
+@pytest.mark.parametrize(
+    "begun", [b"", b"GET / HTTP/1.1\r\n", HALF_A_BODY], ids=["nothing", "half a head", "half a body"]
+)
+def test_who_does_not_go_on_is_dropped(service, begun):
+    with serving(service, limits=Limits(**QUICK)) as base, connect(base) as connection:
+        connection.sendall(begun)
+        assert rest(connection) == b""
+
+
+def test_a_head_that_comes_byte_by_byte_is_dropped(service):
+    with serving(service, limits=Limits(**QUICK)) as base, connect(base) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nA: ")
+        began = time.monotonic()
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() < began + PATIENCE:
+                connection.sendall(b"a")
+                time.sleep(0.05)
+        assert time.monotonic() < began + PATIENCE
+
+
+def test_a_body_that_comes_steadily_is_waited_for(service):
+    limits = Limits(rate=0, max_silent_seconds=1.0, min_bytes_per_second=10)
+    with serving(service, limits=limits) as base, connect(base) as connection:
+        space = httpx.get(f"{base}/v1/model").json()["space"]
+        body = json.dumps({"space": space}).encode().ljust(100)
+        connection.sendall(POST + b"Content-Length: 100\r\n\r\n")
+        for start in range(0, 100, 5):
+            connection.sendall(body[start : start + 5])
+            time.sleep(0.15)
+        assert connection.recv(1000).startswith(b"HTTP/1.1 200")
+
+
+def test_half_sent_bodies_hold_up_nobody(service):
+    limits = Limits(rate=0, max_concurrent=8)
+    with serving(service, limits=limits) as base, contextlib.ExitStack() as held:
+        slow = [held.enter_context(connect(base)) for _ in range(40)]
+        for connection in slow:
+            connection.sendall(HALF_A_BODY)
+        assert [asked(base) for _ in range(10)] == [200] * 10
+        assert rest(slow[0]) == b"", "the slowest go first"
+
+
+def test_where_reports_fill_the_server_ranking_has_a_lane(service, monkeypatch):
+    async def hang(*_):
+        await asyncio.sleep(PATIENCE)
+
+    monkeypatch.setattr(service, "keep", hang)
+    with serving(service, limits=Limits(rate=0, max_concurrent=8)) as base, contextlib.ExitStack() as held:
+        body = json.dumps(sketch_report("any")).encode()
+        post = POST.replace(b"recommend", b"reports") + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+        answers = []
+        for _ in range(7):
+            connection = held.enter_context(connect(base))
+            connection.sendall(post)
+            connection.settimeout(0.5)
+            with contextlib.suppress(TimeoutError):
+                answers.append(connection.recv(1000)[9:12])
+        assert answers == [b"503"], "six may wait, the seventh may not"
+        with httpx.Client(base_url=base, timeout=PATIENCE) as client:
+            assert client.get("/healthz").status_code == 200
+            assert client.post("/v1/recommend", json={"space": "other"}).status_code == 409
+            assert client.get("/v1/model").status_code == 503
+
+
+def test_one_address_has_so_many_connections_and_the_longest_idle_go(service):
+    with serving(service, limits=Limits(rate=0, max_connections_of_one=10)) as base, contextlib.ExitStack() as held:
+        all_ = [held.enter_context(used(base)) for _ in range(15)]
+        assert [is_open(one) for one in all_] == [False] * 5 + [True] * 10
+
+
+def test_the_server_has_so_many_connections_and_the_longest_idle_go(service):
+    with serving(service, limits=Limits(rate=0, max_connections=10)) as base, contextlib.ExitStack() as held:
+        all_ = [held.enter_context(used(base)) for _ in range(9)]
+        assert is_open(all_[0])  # which makes the second the longest idle
+        all_ += [held.enter_context(used(base)) for _ in range(4)]
+        assert [is_open(one) for one in all_] == [True] + [False] * 3 + [True] * 9
+
+
+def test_who_does_not_read_is_dropped(service):
+    with serving(service, limits=Limits(**QUICK)) as base, socket.socket() as connection:
+        place = urlsplit(base)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect((place.hostname, place.port))
+        connection.settimeout(PATIENCE)
+        most = 64 * 1024 * 1024
+        assert send_until_closed(connection, b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n", most) < most
+        assert asked(base) == 200
+
+
+def test_who_reads_slowly_but_steadily_gets_it_all(service):
+    with serving(service, limits=Limits(**QUICK, min_bytes_per_second=100)) as base, connect(base) as connection:
+        whole = len(httpx.get(f"{base}/openapi.json").content)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        got = 0
+        while part := connection.recv(8192):
+            got += len(part)
+            time.sleep(0.2)
+        assert got > whole
+
+
+def test_a_few_pipelined_requests_are_answered_in_order_and_many_are_not(service):
+    with serving(service) as base:
+        with connect(base) as connection:
+            connection.sendall(HEALTH + HEALTH.replace(b"healthz", b"nowhere") + HEALTH)
+            got = b""
+            while got.count(b"HTTP/1.1") < 3:
+                got += connection.recv(65_536)
+            assert [part[:3] for part in got.split(b"HTTP/1.1 ")[1:]] == [b"200", b"404", b"200"]
+        with connect(base) as connection:
+            connection.sendall(HEALTH * 5000)
+            assert rest(connection).count(b"HTTP/1.1 200") < 5000
+        assert asked(base) == 200
+
+
+@pytest.mark.parametrize("protocol", [b"websocket", b"h2c"])
+def test_no_other_protocol_is_spoken(service, protocol, caplog):
+    with serving(service) as base, connect(base) as connection:
+        upgrade = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n" % protocol
+        connection.sendall(upgrade + b"\x00\x01garbage")
+        got = rest(connection)
+    assert got.startswith(b"HTTP/1.1 200")
+    assert got.count(b"HTTP/1.1") == 1
+    assert not [record for record in caplog.records if record.name.startswith("uvicorn") and record.levelno > 20]
+
+
+def metric(base, name):
+    """The sum of a counter over its labels."""
+    lines = httpx.get(f"{base}/metrics", timeout=PATIENCE).text.splitlines()
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name))
+
+
+def test_a_client_that_hangs_up_is_no_error_of_the_server(service, caplog):
+    with serving(service) as base:
+        for path in (b"recommend", b"reports"):
+            with connect(base) as connection:
+                connection.sendall(HALF_A_BODY.replace(b"recommend", path))
+                connection.shutdown(socket.SHUT_WR)
+        for route in ("/v1/recommend", "/v1/reports"):
+            name = f'discreet_requests_total{{route="{route}",status="499"}}'
+            deadline = time.monotonic() + PATIENCE
+            while metric(base, name) < 1:
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+        assert 'status="500"' not in httpx.get(f"{base}/metrics").text
+    assert not [record for record in caplog.records if record.levelname in ("ERROR", "WARNING")]
+
+
+def test_failed_logins_are_counted_in_the_log_and_slowed_down(service, caplog):
+    token = "right-token-of-the-administrator"
+    with serving(service, admin_token=token) as base, httpx.Client(base_url=base, timeout=PATIENCE) as client:
+        guess = {"Authorization": "Bearer secret-guess"}
+        statuses = [client.delete("/v1/admin/articles/N1", headers=guess).status_code for _ in range(13)]
+        assert statuses == [401] * 10 + [429] * 3
+        assert client.get("/healthz").status_code == 200
+    lines = [JsonLines().format(record) for record in caplog.records]
+    failed = [json.loads(line) for line in lines if "a login failed" in line]
+    assert [line.get("more_in_this_minute") for line in failed] == [None, 9]
+    assert not any(word in line for line in lines for word in ("secret-guess", token, "127.0.0.1"))

@@ -1,0 +1,98 @@
+"""A throw-away PostgreSQL cluster, where its programs are installed; it can be made to stand still."""
+
+import contextlib
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine
+
+USER = "discreet"
+
+
+@dataclass
+class Cluster:
+    address: str
+    folder: Path
+    process: subprocess.Popen
+
+    @contextlib.contextmanager
+    def standing_still(self):
+        """Every process of it is stopped: connections are taken by the kernel, and nobody answers."""
+        stopped = self._processes()
+        try:
+            for one in stopped:
+                os.kill(one, signal.SIGSTOP)
+            yield
+        finally:
+            for one in reversed(stopped):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(one, signal.SIGCONT)
+
+    def _processes(self):
+        found = [self.process.pid]
+        for status in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                if int(status.read_text().rpartition(")")[2].split()[1]) == self.process.pid:
+                    found.append(int(status.parent.name))
+        return found
+
+
+@contextlib.contextmanager
+def running_cluster(*, password=None, port=None):
+    """A fresh cluster, on a socket in its own folder; with a port also on 127.0.0.1, where it asks for the password."""
+    programs = _programs()
+    if programs is None:
+        pytest.skip("initdb and postgres are not installed")
+    folder = Path(tempfile.mkdtemp(prefix="discreet-pg-"))
+    prefix = []
+    if os.geteuid() == 0:  # postgres refuses to run as root
+        if not shutil.which("setpriv"):
+            pytest.skip("postgres does not run as root, and setpriv is not installed")
+        nobody = pwd.getpwnam("nobody")
+        os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+        prefix = ["setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups"]
+    data = folder / "data"
+    made = [*prefix, programs / "initdb", "-D", data, "-U", USER, "--no-sync", "--auth-local=trust"]
+    if password is not None:
+        (folder / "password").write_text(password)
+        (folder / "password").chmod(0o644)
+        made += ["--auth-host=scram-sha-256", f"--pwfile={folder / 'password'}"]
+    subprocess.run(made, check=True, capture_output=True, cwd="/")
+    settings = ["-c", f"listen_addresses={'127.0.0.1' if port else ''}", "-c", f"unix_socket_directories={folder}"]
+    settings += ["-c", f"port={port}"] if port else []
+    process = subprocess.Popen(
+        [*prefix, programs / "postgres", "-D", data, *settings], cwd="/", stderr=subprocess.DEVNULL
+    )
+    try:
+        address = f"postgresql://{USER}@/postgres?host={folder}" + (f"&port={port}" if port else "")
+        _wait_for(address)
+        yield Cluster(address, folder, process)
+    finally:
+        process.send_signal(signal.SIGINT)  # ends connections, too
+        process.wait(30)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _programs():
+    for folder in [*sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True), *map(Path, os.get_exec_path())]:
+        if (folder / "initdb").exists() and (folder / "postgres").exists():
+            return (folder / "initdb").resolve().parent
+    return None
+
+
+def _wait_for(address):
+    engine = create_engine(address.replace("postgresql:", "postgresql+psycopg:"))
+    for _ in range(600):
+        with contextlib.suppress(Exception), engine.connect():
+            engine.dispose()
+            return
+        time.sleep(0.05)
+    raise RuntimeError("postgres did not start")
