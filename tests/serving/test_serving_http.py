@@ -8,6 +8,7 @@ import struct
 import time
 import uuid
 import zlib
+from urllib.parse import quote
 
 import httpx
 import numpy as np
@@ -79,6 +80,26 @@ def refused(answer, status, words):
     assert "\n" not in problem
 
 
+def catalogue(client):
+    """All articles of the catalogue by id, with their base scores."""
+    head = client.get("/v1/catalogue").json()
+    pages = [client.get(f"/v1/catalogue/{page['name']}").json()["articles"] for page in head["pages"]]
+    bases = np.frombuffer(base64.b64decode(head["bases"]), "<f4").tolist()
+    articles = [article for page in pages for article in page]
+    return {article["id"]: {**article, "base": base} for article, base in zip(articles, bases, strict=True)}
+
+
+def soon(client, names, *, there):
+    """The catalogue when it has all these articles, or none of them."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        found = catalogue(client)
+        if all((name in found) is there for name in names):
+            return found
+        time.sleep(0.05)
+    raise AssertionError("the catalogue did not change")
+
+
 def test_the_model_says_what_is_asked_for_and_what_each_ranking_costs(client, model):
     assert model["api"] == 2
     assert model["topics"] == TOPICS
@@ -90,27 +111,14 @@ def test_the_model_says_what_is_asked_for_and_what_each_ranking_costs(client, mo
     assert "etag" not in client.get("/v1/model").headers
 
 
-def test_the_catalogue_comes_in_pages_with_vectors_that_are_the_articles(client, model):
-    articles, cursor = [], "0"
-    while True:
-        answer = client.get("/v1/articles", params={"since": cursor, "limit": 70})
-        page = answer.json()
-        articles += page["articles"]
-        cursor = page["cursor"]
-        if not page["more"]:
-            break
+def test_the_catalogue_has_vectors_that_are_the_articles(client, model):
+    articles = list(catalogue(client).values())
     data = small_world()
     assert sorted(a["id"] for a in articles) == sorted(data.articles.ids)
     served = StandInModel(list(data.articles.titles))
     exact = served.coordinates(served.title_vectors([a["title"] for a in articles]))
     sent = np.array([np.frombuffer(base64.b64decode(a["vector"]), np.int8) for a in articles])
     assert np.abs(sent * model["vectors"]["scale"] - exact).max() <= model["vectors"]["scale"] / 2 + 1e-6
-    again = client.get("/v1/articles", params={"since": cursor, "limit": 70})
-    assert (again.json()["articles"], again.json()["cursor"]) == ([], cursor)
-    unchanged = client.get(
-        "/v1/articles", params={"since": cursor, "limit": 70}, headers={"If-None-Match": again.headers["etag"]}
-    )
-    assert unchanged.status_code == 304
 
 
 def test_a_recommendation_is_the_exact_best_for_what_was_released(client, model):
@@ -122,9 +130,8 @@ def test_a_recommendation_is_the_exact_best_for_what_was_released(client, model)
     counts = sum(Release.from_bytes(base64.b64decode(r)).payload.integers for r in released)
     vectors = served.title_vectors(data.articles.titles)
     personal = served.article_scores(vectors, data.articles.categories) @ served.interest(counts, 10, 2)
-    page = client.get("/v1/articles", params={"limit": 5000}).json()["articles"]
-    whole = {a["id"]: a["base"] for a in page}
-    scores = {name: whole[name] + p for name, p in zip(data.articles.ids, personal, strict=True)}
+    whole = catalogue(client)
+    scores = {name: whole[name]["base"] + p for name, p in zip(data.articles.ids, personal, strict=True)}
     assert answer["personal"] is True
     best = sorted(scores.values(), reverse=True)[:15]
     assert [a["score"] for a in answer["articles"]] == pytest.approx(best, abs=1e-3)
@@ -137,7 +144,7 @@ def test_without_sketches_everybody_gets_the_same_ranking(client, model):
 
 
 def test_filters_diversity_and_details(client, model):
-    everything = client.get("/v1/articles", params={"limit": 5000}).json()["articles"]
+    everything = list(catalogue(client).values())
     category = everything[0]["category"]
     answer = client.post("/v1/recommend", json=question(model, category=[category], details=True)).json()
     assert answer["articles"]
@@ -147,11 +154,11 @@ def test_filters_diversity_and_details(client, model):
     hours = (time.time() - newest) / 3600 + 24
     answer = client.post("/v1/recommend", json=question(model, max_age_hours=hours, details=True, limit=500)).json()
     assert {a["id"] for a in answer["articles"]} == {a["id"] for a in everything if a["published"] >= newest - 86_390}
-    topics = {a["id"]: a["topic"] for a in everything}
+    kinds = {a["id"]: a["category"] for a in everything}
     plain, diverse = (
         client.post("/v1/recommend", json=question(model, diversity=d, limit=8)).json()["articles"] for d in (0.0, 1.0)
     )
-    assert len({topics[a["id"]] for a in diverse}) >= len({topics[a["id"]] for a in plain})
+    assert len({kinds[a["id"]] for a in diverse}) >= len({kinds[a["id"]] for a in plain})
     assert client.post("/v1/recommend", json=question(model, category=["no such"])).json()["articles"] == []
 
 
@@ -280,6 +287,17 @@ def test_labels_that_do_not_fit_their_slate_are_refused(client, model):
         refused(client.post("/v1/reports", json={**told, "release": made}), 422, words)
 
 
+def test_a_slate_of_a_few_or_of_a_choice_takes_no_label(client, model):
+    refused(client.post("/v1/reports", json=label_report(client, model, limit=9)), 422, "takes no label")
+    category = next(iter(catalogue(client).values()))["category"]
+    for chosen in ({"category": [category]}, {"max_age_hours": 1e6}):
+        answer = client.post("/v1/recommend", json=question(model, limit=10, **chosen)).json()
+        ids = [a["id"] for a in answer["articles"]]
+        told = {**label_report(client, model), "slate": {"id": answer["slate"], "articles": ids}}
+        told["slate"]["signature"] = answer["signature"]
+        refused(client.post("/v1/reports", json=told), 422, "without category")
+
+
 def test_an_old_device_and_a_fast_clock_are_told_so(client, model):
     refused(client.post("/v1/reports", json=sketch_report(model, space="old")), 409, model["space"])
     start = 1767225600
@@ -298,27 +316,56 @@ def test_administration_needs_the_token(client):
 
 
 def test_an_administrator_lists_and_takes_down(client):
-    def has(name):
-        page = client.get("/v1/articles", params={"limit": 5000}).json()
-        return name in {a["id"] for a in page["articles"]}
-
-    def soon(name, there):
-        for _ in range(100):
-            if has(name) is there:
-                return True
-            time.sleep(0.05)
-        return False
-
     new = [{"id": "X1", "title": "Harbour opens a new pier"}, {"id": "X2", "title": "Pier closes", "published": 5}]
     assert client.put("/v1/admin/articles", json=new, headers=ADMIN).status_code == 202
-    assert soon("X1", True)
+    soon(client, {"X1", "X2"}, there=True)
     assert client.delete("/v1/admin/articles/X1", headers=ADMIN).status_code == 200
     assert client.post("/v1/admin/articles/X2/expire", headers=ADMIN).status_code == 200
-    assert soon("X1", False)
-    assert soon("X2", False)
+    soon(client, {"X1", "X2"}, there=False)
     refused(client.delete("/v1/admin/articles/X1", headers=ADMIN), 404, "no article")
     refused(client.put("/v1/admin/articles", json=[{"id": "a\x00b", "title": ""}], headers=ADMIN), 422, "id")
     refused(client.put("/v1/admin/articles", json=[{"id": "a", "title": "a\x00"}], headers=ADMIN), 422, "title")
+
+
+def test_an_article_has_links_a_section_and_a_date_in_either_form(client):
+    new = [
+        {"id": "L1", "title": "Harbour", "url": "https://news.example/L1", "image": "https://news.example/L1.jpg"},
+        {"id": "L2", "title": "Pier", "section": "sea", "published": "2019-11-09T08:00:00Z"},
+        {"id": "L3", "title": "Dock", "published": "2019-11-09T09:00:00+01:00"},
+        {"id": "L4", "title": "Buoy", "published": 1573286400},
+        {"id": "L5", "title": "Mole", "published": "2019-11-09"},
+    ]
+    assert client.put("/v1/admin/articles", json=new, headers=ADMIN).status_code == 202
+    found = soon(client, {a["id"] for a in new}, there=True)
+    assert (found["L1"]["url"], found["L1"]["image"]) == (new[0]["url"], new[0]["image"])
+    assert found["L2"]["section"] == "sea"
+    assert [found[name]["published"] for name in ("L2", "L3", "L4", "L5")] == [1573286400] * 3 + [1573257600]
+    for change in (
+        {"published": "yesterday"},
+        {"published": "1950-01-01"},
+        {"published": True},
+        {"published": 1.5},
+        {"url": "javascript:alert(1)"},
+        {"image": "data:image/png;base64,AA"},
+        {"section": "s" * 201},
+    ):
+        answer = client.put("/v1/admin/articles", json=[{"id": "L9", "title": "", **change}], headers=ADMIN)
+        refused(answer, 422, next(iter(change)))
+    for name in ("L1", "L2", "L3", "L4", "L5"):
+        client.delete(f"/v1/admin/articles/{name}", headers=ADMIN)
+
+
+def test_whatever_can_be_listed_can_be_taken_down(client):
+    odd = ["a/b", "/", "a//b/", "x/expire", "ä?b#c%20", "a b", "__proto__", "constructor", "%2F", "😀", "a\\b", "..."]
+    new = [{"id": name, "title": f"Harbour {name}", "category": "__proto__"} for name in odd]
+    assert client.put("/v1/admin/articles", json=new, headers=ADMIN).status_code == 202
+    soon(client, set(odd), there=True)
+    for place, name in enumerate(odd):
+        address = f"/v1/admin/articles/{quote(name, safe='')}"
+        answer = client.delete(address, headers=ADMIN) if place % 2 else client.post(f"{address}/expire", headers=ADMIN)
+        assert answer.status_code == 200, (name, answer.text)
+        assert answer.json()["id"] == name
+    soon(client, set(odd), there=False)
 
 
 def test_a_large_body_is_refused_before_it_is_read(base):

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ from discreet.errors import InputError
 from discreet.privacy.guarantee import shown_epsilon
 from discreet.privacy.ledger import Schedule
 from discreet.privacy.mechanisms.attention import ClippedAttention
-from discreet.protocol.limits import API
+from discreet.protocol.check import API
 from discreet.serving.model import Served
 from discreet.serving.snapshot import Snapshot
 
@@ -45,6 +46,8 @@ class Offer:
         shortlist_size: How many articles a shortlist has.
         diversity: How much categories take turns for a reader of whom nothing is known, from 0 to 1.
         qualities: For each way to rank, what was measured of it.
+        report_days: How long reports are kept after they have been counted.
+        address_reports: How many reports one address may send in a day; 0 for any number.
     """
 
     ranking: Ranking
@@ -53,6 +56,13 @@ class Offer:
     shortlist_size: int = 200
     diversity: float = 0.3
     qualities: Mapping[str, Any] | None = None
+    report_days: int = 90
+    address_reports: int = 500
+
+    @property
+    def report_epochs(self) -> int:
+        """How many epochs reports are kept, and slates reported on."""
+        return math.ceil(timedelta(days=self.report_days) / self.schedule.length)
 
 
 def read_qualities(run: Path) -> dict[str, Any]:

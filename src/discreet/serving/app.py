@@ -160,7 +160,7 @@ def _public(service: Service, metrics: Metrics) -> APIRouter:
     async def reports(request: Request) -> Response:
         """Keep a training report. 201: on the disk now. 200: it was known. Send it again until one of them comes."""
         report = await _read(request, m.REPORT)
-        new = await service.keep(report)
+        new = await service.keep(report, request.client.host if request.client else "")
         if new:
             metrics.reports.labels(report.kind).inc()
         return JSONResponse({"id": report.id, "status": "kept" if new else "known"}, 201 if new else 200)
@@ -221,14 +221,14 @@ def _administration(service: Service, token: str) -> APIRouter:
         await written(service.put, new)
         return {"waiting": len(new)}
 
-    @router.delete("/articles/{article}", responses={**refused, **_some(503)})
+    @router.delete("/articles/{article:path}", responses={**refused, **_some(503)})
     async def delete_article(request: Request, article: str) -> dict[str, str]:
         """Take an article down and forget its text."""
         authorise(request)
         await written(service.take_down, article, DELETED)
         return {"id": article, "state": DELETED}
 
-    @router.post("/articles/{article}/expire", responses={**refused, **_some(503)})
+    @router.post("/articles/{article:path}/expire", responses={**refused, **_some(503)})
     async def expire_article(request: Request, article: str) -> dict[str, str]:
         """Recommend an article no more."""
         authorise(request)

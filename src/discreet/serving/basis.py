@@ -29,7 +29,7 @@ from discreet.models.published import TableSizes
 from discreet.models.registry import model_settings, remake_model
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.mechanisms.attention import ClippedAttention, positive_weights
-from discreet.protocol.limits import MAX_SKETCHES
+from discreet.protocol.check import limits
 from discreet.serving.terms import SketchTerms
 from discreet.text.encode import encode_texts
 from discreet.text.word_vectors import unit_rows
@@ -109,7 +109,7 @@ class BasisModel:
     @property
     def sketch_terms(self) -> SketchTerms:
         """What a release must be."""
-        return SketchTerms.of_basis(self.attention, MAX_SKETCHES)
+        return SketchTerms.of_basis(self.attention, limits.max_sketches)
 
     @property
     def centre(self) -> Floats:

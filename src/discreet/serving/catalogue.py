@@ -67,6 +67,10 @@ class Catalogue:
         found = self._pages.get(name)
         return None if found is None else found.sent
 
+    def forget(self) -> None:
+        """Make all pages again: revisions may name other articles now."""
+        self._made = {}
+
     def change(self, snapshot: Snapshot) -> None:
         """Take a snapshot's place."""
         made: dict[bytes, Page] = {}

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
-from discreet.protocol.limits import MAX_CLICKS, MAX_SKETCHES, MAX_SLATE
+from discreet.protocol.check import limits
 
 ArticleId = Annotated[str, Field(min_length=1, max_length=120, pattern=r"^[^\x00-\x1f\x7f]+$", examples=["N42"])]
 PlainText = Annotated[str, Field(pattern=r"^[^\x00]*$")]
+Link = Annotated[str, Field(max_length=2000, pattern=r"^(https?://[^\s]+)?$", examples=["https://news.example/N42"])]
+Seconds = Annotated[int, Field(ge=0, le=1 << 40)]
 Version = Annotated[str, Field(min_length=1, max_length=80, examples=["9f2c4b1a77d0e355"])]
 ReportId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$", examples=["0b6f3a4be31f4d0f8f2b7c1de0a9c755"])]
 Base64 = Annotated[
@@ -18,7 +21,27 @@ Base64 = Annotated[
 ]
 Epoch = Annotated[int, Field(ge=0, le=1_000_000_000, description="Number of the epoch in the public schedule.")]
 Clicks = Annotated[
-    int | None, Field(ge=0, le=MAX_CLICKS, description="How many clicks it is of; null where the length is hidden.")
+    int | None,
+    Field(ge=0, le=limits.max_clicks, description="How many clicks it is of; null where the length is hidden."),
+]
+
+
+def _seconds(given: Any) -> Any:
+    """ISO 8601 as seconds since 1970; all else as it is."""
+    if not isinstance(given, str):
+        return given
+    try:
+        moment = datetime.fromisoformat(given)
+        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+    except (ValueError, OverflowError):
+        raise ValueError("is neither seconds since 1970 nor ISO 8601, such as 2019-11-09T08:00:00Z") from None
+
+
+Moment = Annotated[
+    Seconds,
+    BeforeValidator(
+        _seconds, json_schema_input_type=Seconds | Annotated[str, Field(examples=["2019-11-09T08:00:00Z"])]
+    ),
 ]
 
 
@@ -40,11 +63,11 @@ class RecommendRequest(Message):
     """A question for articles. What was read is not in it: sketches are noised, and no ids come in."""
 
     space: Version
-    sketches: list[Sketch] = Field(default=[], max_length=MAX_SKETCHES)
+    sketches: list[Sketch] = Field(default=[], max_length=limits.max_sketches)
     open: list[Annotated[int, Field(ge=0, le=100_000)]] | None = Field(
         default=None, description="Clicks by topic that the reader declared not sensitive.", max_length=4096
     )
-    limit: int = Field(default=20, ge=1, le=MAX_SLATE)
+    limit: int = Field(default=20, ge=1, le=limits.max_slate)
     category: list[Annotated[str, Field(max_length=200)]] | None = Field(default=None, min_length=1, max_length=50)
     max_age_hours: float | None = Field(default=None, gt=0, le=1e6)
     diversity: float | None = Field(
@@ -57,7 +80,7 @@ class Slate(Message):
     """The articles of an answer, in the order in which the server sent them."""
 
     id: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
-    articles: list[ArticleId] = Field(min_length=2, max_length=MAX_SLATE)
+    articles: list[ArticleId] = Field(min_length=2, max_length=limits.max_slate)
     signature: Annotated[str, Field(min_length=1, max_length=100)]
 
 
@@ -90,7 +113,13 @@ class NewArticle(Message):
     title: PlainText = Field(max_length=2000)
     abstract: PlainText = Field(default="", max_length=20_000)
     category: PlainText = Field(default="", max_length=200)
-    published: int | None = Field(default=None, ge=0, le=1 << 40, description="Seconds since 1970; null if unknown.")
+    section: PlainText = Field(default="", max_length=200)
+    url: Link = ""
+    image: Link = ""
+    published: Moment | None = Field(
+        default=None,
+        description="Seconds since 1970, or ISO 8601 with a time zone (without one: UTC); null if unknown.",
+    )
 
 
 Report = Annotated[LabelReport | SketchReport, Field(discriminator="kind")]
@@ -114,6 +143,9 @@ class RankedArticle(BaseModel):
     title: str | None = None
     abstract: str | None = None
     category: str | None = None
+    section: str | None = None
+    url: str | None = None
+    image: str | None = None
     published: int | None = None
     topic: int | None = None
     vector: str | None = None
@@ -136,6 +168,9 @@ class CatalogueArticle(BaseModel):
     title: str
     abstract: str
     category: str
+    section: str | None = None
+    url: str | None = None
+    image: str | None = None
     published: int | None
     topic: int
     vector: str = Field(description="Base64 of int8 coordinates; the value is int8 · vectors.scale of /v1/model.")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.protocol.limits import MAX_CLICKS_IN_ALL, MAX_SKETCHES
+from discreet.protocol.check import limits
 from discreet.serving.about import Offer, as_bytes, document
 from discreet.serving.catalogue import Sent
 from discreet.serving.journal import Journal
@@ -24,6 +24,7 @@ from discreet.serving.messages import (
     SketchReport,
 )
 from discreet.serving.model import Served
+from discreet.serving.quota import Quota
 from discreet.serving.ranker import Wanted, rank
 from discreet.serving.refusal import Refusal
 from discreet.serving.slates import Slates
@@ -44,16 +45,23 @@ class Service:
 
     def __init__(self, model: Served, store: Store, offer: Offer, clock: Callable[[], float] = time.time) -> None:
         self.model, self.store, self.offer = model, store, offer
-        self.keeper = Keeper(model, store, clock, offer.diversity)
+        self.keeper = Keeper(
+            model,
+            store,
+            clock,
+            diversity=offer.diversity,
+            forget_before=lambda: self._epoch() - offer.report_epochs,
+        )
         self.journal = Journal(store)
         self._clock = clock
-        self._slates = Slates(store.signing_key())
+        self._slates = Slates(store.signing_key(), offer.report_epochs)
+        self._quota = Quota(offer.address_reports)
         terms = getattr(model, "sketch_terms", None)
         self._terms: SketchTerms = terms or SketchTerms.of_topics(
             len(model.space),
             model.epsilon_sketch,
             model.hide_length,
-            MAX_SKETCHES,
+            limits.max_sketches,
         )
         self._nobody = np.zeros(len(model.space))
         self._about: tuple[Snapshot, Sent] | None = None
@@ -118,7 +126,8 @@ class Service:
         chosen = rows.tolist()
         snapshot.shows[rows] += 1
         ids = [snapshot.ids[row] for row in chosen]
-        slate, signature = self._slates.sign(model.version, ids)
+        free = asked.category is None and asked.max_age_hours is None
+        slate, signature = self._slates.sign(model.version, ids, self._epoch(), labelled=free)
         values = zip(chosen, scores.tolist(), snapshot.base[rows].tolist(), strict=True)
         if asked.details:
             entries = [b'{%s,"score":%.6g,"base":%.6g}' % (snapshot.entries[row], s, b) for row, s, b in values]
@@ -127,11 +136,12 @@ class Service:
         head = f'{{"model":"{model.version}","slate":"{slate}","signature":"{signature}","personal":'
         return b'%s%s,"articles":[%s]}' % (head.encode(), b"false" if interest is None else b"true", b",".join(entries))
 
-    async def keep(self, report: LabelReport | SketchReport) -> bool:
+    async def keep(self, report: LabelReport | SketchReport, address: str = "") -> bool:
         """Check a report and keep it; whether it is new. Refused if it is not what /v1/model asks for."""
         if not self.offer.reports:
             raise Refusal(403, "this server takes no reports")
         kept = self._checked_label(report) if isinstance(report, LabelReport) else self._checked_sketch(report)
+        self._quota.take(address)
         outcome = await self.journal.keep(kept)
         if outcome in _SECOND:
             raise Refusal(409, _SECOND[outcome])
@@ -141,7 +151,12 @@ class Service:
         """Let articles wait to be listed."""
         now = int(self._clock())
         self.store.put_articles(
-            Waiting(a.id, a.title, a.abstract, a.category, -1 if a.published is None else a.published, now) for a in new
+            Waiting(
+                **a.model_dump(exclude={"published"}),
+                published=-1 if a.published is None else a.published,
+                first_shown=now,
+            )
+            for a in new
         )
         self.keeper.wake()
 
@@ -162,8 +177,8 @@ class Service:
                 raise Refusal(422, f"open has {len(asked.open)} counts; this space has {len(counts)}")
             counts = counts + np.asarray(asked.open, np.int64)
             clicks += sum(asked.open) if self._terms.counts_clicks else 0
-        if clicks > MAX_CLICKS_IN_ALL:
-            raise Refusal(422, f"these are {clicks} clicks; send the sketches of at most {MAX_CLICKS_IN_ALL}")
+        if clicks > limits.max_clicks_in_all:
+            raise Refusal(422, f"these are {clicks} clicks; send the sketches of at most {limits.max_clicks_in_all}")
         interest = self.model.interest(counts, clicks if self._terms.counts_clicks else None, len(asked.sketches))
         if not np.isfinite(interest).all():
             raise Refusal(422, "these sketches give no interest that can be ranked with")
@@ -189,7 +204,7 @@ class Service:
             raise Refusal(403, "this server takes no label reports")
         self._require_current("model", report.model, self.model.version)
         slate = report.slate
-        self._slates.require(report.model, slate.id, slate.articles, slate.signature)
+        self._slates.require(report.model, slate.id, slate.articles, slate.signature, self._epoch())
         label_positions(report.release, len(slate.articles), self.model.epsilon_label)
         return KeptReport(
             id=report.id,

@@ -132,6 +132,7 @@ def _entry(row: Any) -> bytes:
         "title": row.title,
         "abstract": row.abstract,
         "category": row.category,
+        **{name: value for name in ("section", "url", "image") if (value := getattr(row, name))},
         "published": row.published if row.published >= 0 else None,
         "topic": row.topic,
         "vector": base64.b64encode(row.coordinates).decode(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
@@ -13,10 +13,13 @@ from sqlalchemy import Connection, Engine, Row, bindparam, delete, insert, selec
 from sqlalchemy.dialects import postgresql, sqlite
 
 from discreet.errors import DiscreetError
-from discreet.serving.tables import SCHEMA, articles, counters, pending, reports, settings
+from discreet.serving.tables import SCHEMA, articles, counters, migrate, pending, reports, settings, sums
 
 _TRIAL = 16 * 1024
 LISTED, EXPIRED, DELETED = "listed", "expired", "deleted"
+_SKEW = 3600
+_SUMS = ("weight", "value")
+_TEXTS = ("title", "abstract", "category", "url", "image", "section")
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,9 @@ class Waiting:
     published: int
     first_shown: int
     shows: int = 0
+    url: str = ""
+    image: str = ""
+    section: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,10 +81,11 @@ class Store:
         self.engine = engine
         self._insert: Any = postgresql.insert if engine.dialect.name == "postgresql" else sqlite.insert
         with engine.begin() as connection:
+            migrate(connection)
             found = int(self._setting(connection, "schema", str(SCHEMA)))
             if found != SCHEMA:
                 raise DiscreetError(f"the database has schema {found}; this version of Discreet knows {SCHEMA}")
-            for name in ("revision",):
+            for name in ("revision", "reports"):
                 connection.execute(self._insert(counters).values(name=name, value=0).on_conflict_do_nothing())
 
     def close(self) -> None:
@@ -137,7 +144,7 @@ class Store:
     def publish(self, model: str, encoded: Sequence[tuple[int, Waiting, Encoded]]) -> None:
         """List articles that have been encoded. One that was replaced or deleted in the meantime is left alone."""
         with self.engine.begin() as connection:
-            revision = self._advance(connection, len(encoded)) - len(encoded)
+            revision = self._advance(connection, "revision", len(encoded)) - len(encoded)
             numbers = [number for number, _, _ in encoded]
             waiting = pending.c.number.in_(numbers)
             still = set(connection.execute(select(pending.c.number).where(waiting)).scalars())
@@ -155,12 +162,14 @@ class Store:
 
     def take_down(self, article: str, state: str) -> bool:
         """Expire or delete an article; a deleted one keeps nothing but its id. False if it is not known."""
-        blank = {"title": "", "abstract": "", "category": ""} if state == DELETED else {}
+        blank = dict.fromkeys(_TEXTS, "") if state == DELETED else {}
         with self.engine.begin() as connection:
-            revision = self._advance(connection, 1)
+            revision = self._advance(connection, "revision", 1)
             waited = connection.execute(delete(pending).where(pending.c.id == article)).rowcount
             mine = (articles.c.id == article) & (articles.c.state != DELETED)
             listed = connection.execute(update(articles).where(mine).values(state=state, revision=revision, **blank))
+            if state == DELETED:
+                connection.execute(delete(sums).where(sums.c.article == article))
             return bool(waited or listed.rowcount)
 
     def revision(self) -> int:
@@ -183,11 +192,23 @@ class Store:
             with self.engine.begin() as connection:
                 connection.execute(more, [{"which": article, "times": times} for article, times in shows])
 
+    def set_back(self, now: int) -> int:
+        """Let no article be first shown in the future; how many were."""
+        with self.engine.begin() as connection:
+            return connection.execute(
+                update(articles).where(articles.c.first_shown > now + _SKEW).values(first_shown=now)
+            ).rowcount
+
     # Reports
 
     def keep_reports(self, batch: Sequence[KeptReport]) -> list[Outcome]:
-        """Keep a batch in one transaction; when this returns it is on the disk."""
+        """Keep a batch in one transaction; when this returns it is on the disk.
+
+        Writers of several servers wait for each other, so that numbers are committed in their order: whoever has read
+        up to a number has missed none below it.
+        """
         with self.engine.begin() as connection:
+            self._advance(connection, "reports", len(batch))
             return [self._keep_report(connection, report) for report in batch]
 
     def labels(self, version: str, after: int, most: int) -> list[Row[Any]]:
@@ -196,6 +217,43 @@ class Store:
         query = select(reports.c.number, reports.c.articles, reports.c.release).where(mine)
         with self.engine.connect() as connection:
             return list(connection.execute(query.order_by(reports.c.number).limit(most)))
+
+    def counted(self, version: str) -> int:
+        """The number up to which a model's label reports are in its sums."""
+        with self.engine.connect() as connection:
+            found = connection.execute(select(counters.c.value).where(counters.c.name == _counted(version))).scalar()
+            return int(found or 0)
+
+    def add_sums(self, version: str, after: int, until: int, more: Mapping[str, Sequence[float]]) -> bool:
+        """Add up the label reports after one number until another; False if another server was first."""
+        name = _counted(version)
+        with self.engine.begin() as connection:
+            connection.execute(self._insert(counters).values(name=name, value=0).on_conflict_do_nothing())
+            mine = (counters.c.name == name) & (counters.c.value == after)
+            if not connection.execute(update(counters).where(mine).values(value=until)).rowcount:
+                return False
+            rows = [
+                {"version": version, "article": article, "changed": until, **dict(zip(_SUMS, values, strict=True))}
+                for article, values in more.items()
+            ]
+            add = self._insert(sums)
+            changed = {column: sums.c[column] + add.excluded[column] for column in _SUMS}
+            changed["changed"] = add.excluded.changed
+            connection.execute(add.on_conflict_do_update(index_elements=["version", "article"], set_=changed), rows)
+            return True
+
+    def sums(self, version: str, after: int) -> list[Row[Any]]:
+        """The sums that have changed since those up to a number: article, weight, value, changed."""
+        mine = (sums.c.version == version) & (sums.c.changed > after)
+        query = select(sums.c.article, sums.c.weight, sums.c.value, sums.c.changed).where(mine)
+        with self.engine.connect() as connection:
+            return list(connection.execute(query))
+
+    def forget_reports(self, before: int, most: int) -> int:
+        """Delete at most so many reports of epochs before one; how many there were. What was learnt stays."""
+        old = select(reports.c.number).where(reports.c.epoch < before).limit(most)
+        with self.engine.begin() as connection:
+            return connection.execute(delete(reports).where(reports.c.number.in_(old))).rowcount
 
     def _keep_report(self, connection: Connection, report: KeptReport) -> Outcome:
         add = self._insert(reports).values(**vars(report)).on_conflict_do_nothing().returning(reports.c.number)
@@ -206,11 +264,15 @@ class Store:
             return Outcome.KNOWN if bytes(known) == report.digest else Outcome.OTHER_BODY
         return Outcome.SECOND_LABEL if report.kind == "label" else Outcome.SECOND_SKETCH
 
-    def _advance(self, connection: Connection, by: int) -> int:
-        """Take the next revisions; this comes first in a transaction, so that writers wait for each other here."""
-        more = update(counters).where(counters.c.name == "revision").values(value=counters.c.value + by)
+    def _advance(self, connection: Connection, counter: str, by: int) -> int:
+        """Count on; this comes first in a transaction, so that writers wait for each other here."""
+        more = update(counters).where(counters.c.name == counter).values(value=counters.c.value + by)
         return int(connection.execute(more.returning(counters.c.value)).scalar_one())
 
     def _setting(self, connection: Connection, name: str, default: str) -> str:
         connection.execute(self._insert(settings).values(name=name, value=default).on_conflict_do_nothing())
         return str(connection.execute(select(settings.c.value).where(settings.c.name == name)).scalar_one())
+
+
+def _counted(version: str) -> str:
+    return f"labels counted for {version}"

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import (
     BigInteger,
     Column,
+    Connection,
     Engine,
     Float,
     Index,
@@ -20,17 +21,25 @@ from sqlalchemy import (
     Text,
     create_engine,
     event,
+    text,
+    update,
 )
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from discreet.errors import DiscreetError
 
-SCHEMA = 1
+SCHEMA = 2
 BUSY_SECONDS = 2.0
 POOL_SECONDS = 3.0
 _BIG = BigInteger().with_variant(Integer, "sqlite")
 
 metadata = MetaData()
+
+
+def _links() -> list[Column[str]]:
+    """What schema 2 added to an article."""
+    return [Column(name, Text, nullable=False, server_default="") for name in ("url", "image", "section")]
+
 
 settings = Table("settings", metadata, Column("name", String(80), primary_key=True), Column("value", Text))
 
@@ -53,6 +62,7 @@ articles = Table(
     Column("lasting", Float, nullable=False),
     Column("scores", LargeBinary, nullable=False),
     Column("coordinates", LargeBinary, nullable=False),
+    *_links(),
 )
 
 pending = Table(
@@ -66,6 +76,7 @@ pending = Table(
     Column("published", BigInteger, nullable=False),
     Column("first_shown", BigInteger, nullable=False),
     Column("shows", BigInteger, nullable=False),
+    *_links(),
 )
 
 reports = Table(
@@ -83,6 +94,17 @@ reports = Table(
     Column("articles", Text),
     Column("release", LargeBinary, nullable=False),
     Index("one_sketch_of_a_device_and_epoch", "device", "epoch", unique=True),
+    Index("reports_by_epoch", "epoch"),
+)
+
+sums = Table(
+    "sums",
+    metadata,
+    Column("version", String(80), primary_key=True),
+    Column("article", String(120), primary_key=True),
+    Column("weight", Float, nullable=False),
+    Column("value", Float, nullable=False),
+    Column("changed", BigInteger, nullable=False),
 )
 
 
@@ -112,6 +134,20 @@ def open_engine(database: str | Path) -> Engine:
         problem = str(getattr(error, "orig", error)).strip().splitlines()[0]
         raise DiscreetError(f"{shown_database(database)}: the database cannot be opened ({problem})") from error
     return engine
+
+
+def migrate(connection: Connection) -> None:
+    """Bring a database of schema 1 to schema 2, in the transaction of `connection`."""
+    schema = settings.c.name == "schema"
+    mine = connection.execute(update(settings).where(schema & (settings.c.value == "1")).values(value="2"))
+    if not mine.rowcount:
+        return  # it is new, or another server was first
+    for table in (articles, pending):
+        for column in _links():
+            add = f"ALTER TABLE {table.name} ADD COLUMN {column.name} TEXT NOT NULL DEFAULT ''"
+            connection.execute(text(add))
+    for index in reports.indexes:
+        index.create(connection, checkfirst=True)
 
 
 def shown_database(database: str | Path) -> str:

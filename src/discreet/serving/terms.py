@@ -17,7 +17,7 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.mechanisms.attention import ClippedAttention
 from discreet.privacy.release import Release
 from discreet.privacy.release_format import encode
-from discreet.protocol.limits import MAX_CLICKS
+from discreet.protocol.check import limits
 from discreet.serving.refusal import Refusal
 
 _CHECKSUM = 4
@@ -51,7 +51,7 @@ class SketchTerms:
     def of_topics(cls, topics: int, epsilon: float, hide_length: bool, most: int) -> SketchTerms:
         """Topic counts with discrete Laplace noise."""
         guarantee = sketch_mechanism(topics, epsilon, hide_length=hide_length).guarantee()
-        bound = math.ceil(_SURE * 2 / epsilon) + MAX_CLICKS
+        bound = math.ceil(_SURE * 2 / epsilon) + limits.max_clicks
         return cls(guarantee, topics, 1.0, bound, not hide_length, most)
 
     @classmethod
