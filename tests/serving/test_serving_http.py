@@ -16,6 +16,7 @@ import pytest
 from served_world import TOPICS, StandInModel, running_server, small_world
 
 from discreet.device.reports import label, label_mechanism, sketch_mechanism
+from discreet.privacy.guarantee import Unit
 from discreet.privacy.noise import SecureNoise
 from discreet.privacy.release import Release
 from discreet.serving.limits import Limits
@@ -219,7 +220,7 @@ def put(position, value):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (put(3, b"\x03"), "unit user"),
+        (put(3, bytes([list(Unit).index(Unit.USER)])), "unit user"),
         (put(5, b"\x02"), "adversary outsider"),
         (put(6, b"\x02"), "scope lifetime"),
         (put(8, struct.pack("<d", math.inf)), "epsilon inf"),
@@ -432,6 +433,16 @@ def test_one_address_may_not_ask_without_end():
         assert [a.status_code for a in answers[:5]] == [200] * 5
         refused(answers[-1], 429, "too many")
         assert answers[-1].headers["retry-after"] == "1"
+
+
+def test_one_address_has_a_share_of_reports_each_day():
+    with running_server(limits=Limits(rate=0, max_reports_of_one=3)) as base, httpx.Client(base_url=base) as client:
+        model = client.get("/v1/model").json()
+        answers = [client.post("/v1/reports", json=sketch_report(model)) for _ in range(4)]
+        assert [a.status_code for a in answers[:3]] == [201] * 3
+        refused(answers[3], 429, "too many reports")
+        assert answers[3].headers["retry-after"] == "3600"
+        assert client.get("/v1/model").status_code == 200
 
 
 def test_a_busy_server_says_so():

@@ -13,7 +13,6 @@ from discreet.privacy.noise import SimulatedNoise
 from discreet.privacy.release_format import encode
 from discreet.serving.keeper import REFRESH_SECONDS, TIDY_SECONDS, Keeper
 from discreet.serving.popularity import MAX_RATE, Popularity
-from discreet.serving.quota import Quota
 from discreet.serving.refusal import Refusal
 from discreet.serving.slates import Slates
 from discreet.serving.store import DELETED, KeptReport, Store, Waiting
@@ -252,23 +251,6 @@ def test_a_database_that_was_put_back_is_read_again(store, keeper, clocks):
     assert len(keeper.snapshot) == 100
     listed = json.loads(keeper.catalogue.listing.plain())
     assert sum(page["articles"] for page in listed["pages"]) == 100
-
-
-def test_an_address_has_a_share_of_reports_each_day():
-    passed = [0.0]
-    quota = Quota(3, lambda: passed[0])
-    for _ in range(3):
-        quota.take("192.0.2.1")
-        quota.take("2001:db8:1:2::1")
-    for address in ("192.0.2.1", "::ffff:192.0.2.1", "2001:db8:1:2:ffff::9"):
-        with pytest.raises(Refusal, match="too many reports"):
-            quota.take(address)
-    for address in ("192.0.2.2", "2001:db8:1:3::1", ""):
-        quota.take(address)
-    passed[0] += 86_400
-    quota.take("192.0.2.1")
-    for _ in range(1000):
-        Quota(0).take("192.0.2.1")
 
 
 def test_a_slate_takes_a_label_for_as_long_as_reports_are_kept():

@@ -37,7 +37,7 @@ from discreet.text.topics import find_topics
 from discreet.text.word_vectors import unit_rows
 
 TOPICS, COORDINATES = 8, 64
-NO_RATE_LIMIT = Limits(rate=0)
+NO_RATE_LIMIT = Limits(rate=0, max_reports_of_one=0)
 
 
 @lru_cache(maxsize=4)

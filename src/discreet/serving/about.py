@@ -47,7 +47,6 @@ class Offer:
         diversity: How much categories take turns for a reader of whom nothing is known, from 0 to 1.
         qualities: For each way to rank, what was measured of it.
         report_days: How long reports are kept after they have been counted.
-        address_reports: How many reports one address may send in a day; 0 for any number.
     """
 
     ranking: Ranking
@@ -57,7 +56,6 @@ class Offer:
     diversity: float = 0.3
     qualities: Mapping[str, Any] | None = None
     report_days: int = 90
-    address_reports: int = 500
 
     @property
     def report_epochs(self) -> int:

@@ -29,6 +29,7 @@ from discreet.serving.gate import MISTAKE, Gate, Metrics
 from discreet.serving.limits import Limits
 from discreet.serving.logs import log, tell_repeats
 from discreet.serving.openapi import body_of, with_shared_parts
+from discreet.serving.rate import Buckets
 from discreet.serving.readiness import Readiness, closed_in_time
 from discreet.serving.refusal import Refusal
 from discreet.serving.service import Service
@@ -36,6 +37,7 @@ from discreet.serving.store import DELETED, EXPIRED
 
 WEB = Path(__file__).parent / "web"
 T = TypeVar("T")
+_DAY = 86_400
 _JSON = "application/json"
 _RECOMMEND: TypeAdapter[m.RecommendRequest] = TypeAdapter(m.RecommendRequest)
 _REFUSED: dict[int | str, dict[str, Any]] = {
@@ -59,7 +61,7 @@ def create_app(
     proxies: Proxies | None = None,
 ) -> Gate:
     """The whole server as an ASGI application, which starts and closes `service`."""
-    metrics = Metrics()
+    metrics, limits, proxies = Metrics(), limits or Limits(), proxies or Proxies()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -79,14 +81,14 @@ def create_app(
         lifespan=lifespan,
     )
     app.router.routes.append(Route("/v1/recommend", Recommend(service), methods=["POST"]))  # before its description
-    app.include_router(_public(service, metrics))
+    app.include_router(_public(service, metrics, limits, proxies))
     app.include_router(_operations(service, metrics))
     if admin_token is not None:
         app.include_router(_administration(service, admin_token))
     _pages(app)
     _errors(app)
     with_shared_parts(app, [m.RecommendRequest, m.LabelReport, m.SketchReport, m.NewArticle])
-    return Gate(app, limits or Limits(), metrics, proxies or Proxies())
+    return Gate(app, limits, metrics, proxies)
 
 
 class Recommend:
@@ -113,8 +115,10 @@ class Recommend:
         await send({"type": "http.response.body", "body": answer})
 
 
-def _public(service: Service, metrics: Metrics) -> APIRouter:
+def _public(service: Service, metrics: Metrics, limits: Limits, proxies: Proxies) -> APIRouter:
     router = APIRouter(prefix="/v1", tags=["devices"])
+    most = limits.max_reports_of_one
+    shares = Buckets(most / _DAY, most)
 
     @router.get("/model", response_model=m.ModelAnswer, responses={503: _REFUSED[503]})
     async def model(request: Request) -> Response:
@@ -159,8 +163,10 @@ def _public(service: Service, metrics: Metrics) -> APIRouter:
     )
     async def reports(request: Request) -> Response:
         """Keep a training report. 201: on the disk now. 200: it was known. Send it again until one of them comes."""
+        if most and not shares.take(proxies.client_of(request.scope)):
+            raise Refusal(429, "too many reports from this address today; send it again later", retry_after=3600)
         report = await _read(request, m.REPORT)
-        new = await service.keep(report, request.client.host if request.client else "")
+        new = await service.keep(report)
         if new:
             metrics.reports.labels(report.kind).inc()
         return JSONResponse({"id": report.id, "status": "kept" if new else "known"}, 201 if new else 200)

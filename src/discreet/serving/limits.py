@@ -15,6 +15,7 @@ class Limits:
         max_concurrent: Requests that are worked on at once. The last quarter is kept for ranking and health.
         rate: Requests a second that one address may send for long; 0 for any number.
         burst: How many it may send at once.
+        max_reports_of_one: Reports of one address in a day; 0 for any number.
         max_connections: Connections in all; a new one takes the place of the one that has waited longest.
         max_connections_of_one: Connections of one address; those of a trusted proxy are not counted.
         max_head: Bytes of a request beside its body: its headers, and how its chunks are framed.
@@ -32,6 +33,7 @@ class Limits:
     max_concurrent: int = 512
     rate: float = 50.0
     burst: int = 200
+    max_reports_of_one: int = 500
     max_connections: int = 2000
     max_connections_of_one: int = 128
     max_head: int = 32 * 1024

@@ -24,7 +24,6 @@ from discreet.serving.messages import (
     SketchReport,
 )
 from discreet.serving.model import Served
-from discreet.serving.quota import Quota
 from discreet.serving.ranker import Wanted, rank
 from discreet.serving.refusal import Refusal
 from discreet.serving.slates import Slates
@@ -55,7 +54,6 @@ class Service:
         self.journal = Journal(store)
         self._clock = clock
         self._slates = Slates(store.signing_key(), offer.report_epochs)
-        self._quota = Quota(offer.address_reports)
         terms = getattr(model, "sketch_terms", None)
         self._terms: SketchTerms = terms or SketchTerms.of_topics(
             len(model.space),
@@ -136,12 +134,11 @@ class Service:
         head = f'{{"model":"{model.version}","slate":"{slate}","signature":"{signature}","personal":'
         return b'%s%s,"articles":[%s]}' % (head.encode(), b"false" if interest is None else b"true", b",".join(entries))
 
-    async def keep(self, report: LabelReport | SketchReport, address: str = "") -> bool:
+    async def keep(self, report: LabelReport | SketchReport) -> bool:
         """Check a report and keep it; whether it is new. Refused if it is not what /v1/model asks for."""
         if not self.offer.reports:
             raise Refusal(403, "this server takes no reports")
         kept = self._checked_label(report) if isinstance(report, LabelReport) else self._checked_sketch(report)
-        self._quota.take(address)
         outcome = await self.journal.keep(kept)
         if outcome in _SECOND:
             raise Refusal(409, _SECOND[outcome])
