@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from discreet.data.lines import SupportsRead, open_plain, reading
 from discreet.errors import InputError
+from discreet.unpacking import Allowance, counted
 
 TAR_ENDINGS = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz")
 Wanted = Callable[[str], bool]
@@ -56,18 +57,20 @@ def refuse_several(path: Path, files: Iterable[Path]) -> None:
 
 
 def _each_in_tar(path: Path, wanted: Wanted) -> Iterator[tuple[Path, SupportsRead]]:
+    allowance = Allowance(path)
     with open_plain(path) as raw:
         with tarfile.open(fileobj=raw, mode="r|") as tar:
             for member in tar:
                 if member.isfile() and wanted(PurePosixPath(member.name).name):
                     content = tar.extractfile(member)
                     assert content is not None, "a regular file has content"
-                    yield path / member.name, content
+                    yield path / member.name, counted(content, allowance)
         while raw.read(1 << 20):  # tar stops at its own end mark; only the rest shows that the file is whole
             pass
 
 
 def _each_in_zip(path: Path, wanted: Wanted) -> Iterator[tuple[Path, SupportsRead]]:
+    allowance = Allowance(path)
     with zipfile.ZipFile(path) as archive:
         for name in sorted(archive.namelist()):
             if not name.endswith("/") and wanted(PurePosixPath(name).name):
@@ -77,5 +80,5 @@ def _each_in_zip(path: Path, wanted: Wanted) -> Iterator[tuple[Path, SupportsRea
                     raise InputError(
                         path, f"{name} cannot be unpacked ({error}); unzip it to a folder first"
                     ) from error
-                with content:
-                    yield path / name, content
+                with counted(content, allowance) as unpacked:
+                    yield path / name, unpacked

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.data.movielens import refuse_table
 from discreet.data.news import Impressions, NewsData
 from discreet.data.open import open_news, open_ratings, recognise
 from discreet.data.ratings import Ratings
@@ -23,6 +24,7 @@ def check_data(path: Path | str, *, seed: int = 0) -> dict[str, Any]:
     path = Path(path)
     found = recognise(path)
     if found is None:
+        refuse_table(path)
         raise InputError(path, "is in no known format; see docs/reference/data-formats.md for those that are")
     if found == "ratings":
         return {"kind": "ratings", "format": found, **count_ratings(open_ratings(path))}

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from discreet.data.news import Articles, Impressions, NewsData
 from discreet.errors import InputError
+from discreet.unpacking import Allowance
 
+_MIN_ROW_BYTES = 8  # a number; what lists and texts take comes on top
 SPLITS = {"train": "train", "validation": "dev", "test": "test"}
 BEHAVIORS: dict[str, pl.DataType] = {
     "user_id": pl.Int64(),
@@ -83,6 +85,8 @@ def _read(path: Path, columns: dict[str, pl.DataType], required: int) -> pl.Data
         lacking = [name for name in list(columns)[:required] if name not in names]
         if lacking:
             raise InputError(path, f"has no column {lacking[0]}")
+        rows = int(pl.scan_parquet(path).select(pl.len()).collect().item())
+        Allowance(path).take(_MIN_ROW_BYTES * rows)
         frame = pl.read_parquet(path, columns=[name for name in columns if name in names])
         absent = [pl.lit(None, dtype=columns[name]).alias(name) for name in columns if name not in names]
         return frame.with_columns(absent).select(pl.col(name).cast(kind) for name, kind in columns.items())

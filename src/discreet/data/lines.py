@@ -20,6 +20,7 @@ from typing import BinaryIO, NoReturn, Protocol
 import polars as pl
 
 from discreet.errors import InputError
+from discreet.unpacking import Allowance, counted
 
 
 class SupportsRead(Protocol):
@@ -68,12 +69,12 @@ def reading(path: Path) -> Iterator[None]:
         raise InputError(path, f"cannot be read ({error.strerror or error})") from error
 
 
-def open_plain(path: Path) -> BinaryIO | gzip.GzipFile | lzma.LZMAFile:
-    """Open a file, unpacking it on the way if its name says that it is gzip or xz."""
+def open_plain(path: Path) -> BinaryIO:
+    """Open a file, unpacking it on the way, within its allowance, if its name says that it is gzip or xz."""
     if path.suffix in (".gz", ".tgz"):
-        return gzip.open(path, "rb")
+        return counted(gzip.open(path, "rb"), Allowance(path))
     if path.suffix in (".xz", ".txz"):
-        return lzma.open(path, "rb")
+        return counted(lzma.open(path, "rb"), Allowance(path))
     return path.open("rb")
 
 
@@ -110,11 +111,19 @@ def explain_fields(path: Path, first_line: int, block: bytes, expected: int, sep
     shown = {"\t": "tab-separated", ",": "comma-separated"}.get(separator, f"'{separator}'-separated")
     for number, raw in enumerate(split_lines(block), first_line):
         text = decode(path, number, raw)
-        found = len(next(csv.reader([text], delimiter=separator), [])) if '"' in text else text.count(separator) + 1
+        found = len(fields_of(path, number, text, separator)) if '"' in text else text.count(separator) + 1
         if found != expected:
             problem = f"has {found} {shown} fields, {expected} expected; the line may be cut off"
             raise InputError(path, problem, number)
     raise InputError(path, f"is not a table of {expected} {shown} columns", first_line)
+
+
+def fields_of(path: Path, line: int, text: str, separator: str = ",") -> list[str]:
+    """The fields of one line, of which quotes may enclose some."""
+    try:
+        return next(csv.reader([text], delimiter=separator), [])
+    except csv.Error as error:
+        raise InputError(path, f"cannot be read as {separator!r}-separated fields ({error})", line) from error
 
 
 def split_lines(block: bytes) -> list[bytes]:

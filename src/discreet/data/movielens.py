@@ -73,13 +73,13 @@ def read_ratings(path: Path) -> Ratings:
                 if file.name == wanted:
                     table = read_rating_table(file, whole_lines(stream))
                 else:
-                    described = _describe(file.name, stream.read(-1))
+                    described = _describe(file, stream.read(-1))
     else:
         table = read_rating_table(path, blocks(path))
         beside = next((place for name in ITEM_FILES if (place := path.parent / name).is_file()), None)
         if beside is not None and path.name in RATINGS_FILES:
             with reading(beside):
-                described = _describe(beside.name, beside.read_bytes())
+                described = _describe(beside, beside.read_bytes())
     assert table is not None, "the file was found above"
     return _ratings(path, table, described)
 
@@ -93,6 +93,14 @@ def is_ratings_file(path: Path) -> bool:
             return False
         return True
     return False
+
+
+def refuse_table(path: Path) -> None:
+    """Say of a table that is not one of ratings what its header lacks."""
+    if path.is_file() and path.name.endswith(_TABLE_ENDINGS):
+        for _, block in blocks(path, 1 << 16):
+            layout_of(path, split_lines(block)[0])
+            return
 
 
 def _may_hold_ratings(name: str) -> bool:
@@ -123,18 +131,22 @@ def _scale(table: RatingTable, *, official: bool) -> tuple[float, float]:
     return low, high
 
 
-def _describe(name: str, content: bytes) -> dict[str, ItemText]:
+def _describe(path: Path, content: bytes) -> dict[str, ItemText]:
     """Title and genres of each movie. The older sets are in Latin-1, the newer in UTF-8."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
         text = content.decode("latin-1")
     lines = text.splitlines()
-    if name == "movies.csv":
-        return {row[0]: (row[1], _genres(row[2])) for row in csv.reader(lines[1:]) if len(row) >= 3}
-    separator = "|" if name == "u.item" else "::"
+    if path.name == "movies.csv":
+        table = csv.reader(lines[1:])
+        try:
+            return {row[0]: (row[1], _genres(row[2])) for row in table if len(row) >= 3}
+        except csv.Error as error:
+            raise InputError(path, f"cannot be read as comma-separated fields ({error})", table.line_num + 1) from error
+    separator = "|" if path.name == "u.item" else "::"
     rows = [line.split(separator) for line in lines]
-    if name == "movies.dat":
+    if path.name == "movies.dat":
         return {row[0]: (row[1], _genres(row[2])) for row in rows if len(row) == 3}
     return {
         row[0]: (row[1], tuple(genre for genre, flag in zip(_GENRES_100K, row[5:], strict=False) if flag == "1"))

@@ -6,7 +6,6 @@ or tab-separated with a header that names the columns (MovieLens 20M, 25M, lates
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.lines import decode, table
+from discreet.data.lines import decode, fields_of, table
 from discreet.data.names import Names
 from discreet.errors import InputError
 
@@ -83,15 +82,16 @@ def layout_of(path: Path, first_line: bytes) -> Layout:
     if text.count("::") in (2, 3):
         return Layout("\t", ("user", "item", "rating", "time")[: text.count("::") + 1], has_header=False)
     separator = max("\t,;", key=text.count)
-    fields = next(csv.reader([text], delimiter=separator), [])
+    fields = fields_of(path, 1, text, separator)
     if 3 <= len(fields) <= 4 and all(_is_number(field) for field in fields[2:]):
         return Layout(separator, ("user", "item", "rating", "time")[: len(fields)], has_header=False)
     plain = [re.sub(r"[^a-z]", "", field.lower()) for field in fields]
     meaning = {plain.index(name): column for column, names in NAMES.items() for name in names if name in plain}
     missing = [column for column in ("user", "item", "rating") if column not in meaning.values()]
     if missing:
-        known = ", ".join(NAMES[missing[0]])
-        raise InputError(path, f"the header names no {missing[0]} column (known names: {known})", 1)
+        known = "; ".join(f"{column}: {', '.join(NAMES[column])}" for column in missing)
+        found = ", ".join(fields)[:200]
+        raise InputError(path, f"no {' or '.join(missing)} column among '{found}'; expected names are {known}", 1)
     columns = tuple(meaning.get(i, f"field {i}") for i in range(len(fields)))
     return Layout(separator, columns, has_header=True)
 

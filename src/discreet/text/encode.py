@@ -80,8 +80,9 @@ def identity(source: Path | str = "auto") -> str:
 
 
 def _file_identity(path: Path) -> str:
+    whole = path.parent if path.parent.suffix == ".zip" and path.parent.is_file() else path
     try:
-        with path.open("rb") as file:
+        with whole.open("rb") as file:
             return f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()[:32]}"
     except OSError as error:
         raise InputError(path, f"cannot be read ({error.strerror})") from error

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InputError
 from discreet.text.words import UNKNOWN, Vocabulary, words_of
+from discreet.unpacking import Allowance, counted
 
 Floats32 = NDArray[np.float32]
 
@@ -111,7 +112,7 @@ def read_word_vectors(path: Path | str, only: Collection[str] | None = None) -> 
 @contextmanager
 def _opened(path: Path) -> Iterator[Iterable[bytes]]:
     if path.suffix == ".gz":
-        with gzip.open(path) as lines:
+        with counted(gzip.open(path), Allowance(path)) as lines:
             yield lines
     elif path.suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
@@ -119,13 +120,13 @@ def _opened(path: Path) -> Iterator[Iterable[bytes]]:
             if len(members) != 1:
                 found = f"has {', '.join(members)}" if members else "has no .txt file"
                 raise InputError(path, f"{found}: name the one to read, as in {path.name}/glove.6B.100d.txt")
-            with archive.open(members[0]) as lines:
+            with counted(archive.open(members[0]), Allowance(path)) as lines:
                 yield lines
     elif path.parent.suffix == ".zip" and path.parent.is_file():
         with zipfile.ZipFile(path.parent) as archive:
             if path.name not in archive.namelist():
                 raise InputError(path.parent, f"has no member {path.name}")
-            with archive.open(path.name) as lines:
+            with counted(archive.open(path.name), Allowance(path.parent)) as lines:
                 yield lines
     else:
         with path.open("rb") as lines:
@@ -165,6 +166,8 @@ def _read_text(path: Path, lines: Iterable[bytes], wanted: frozenset[str] | None
 
 def _read_npz(path: Path, wanted: frozenset[str] | None) -> WordVectors:
     try:
+        with zipfile.ZipFile(path) as archive:
+            Allowance(path).take(sum(member.file_size for member in archive.infolist()))
         with np.load(path, allow_pickle=False) as arrays:
             words = bytes(arrays["words_utf8"]).decode("utf-8").split("\n")
             vectors = arrays["vectors"]
