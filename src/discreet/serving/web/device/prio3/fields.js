@@ -11,15 +11,15 @@ const BASE = 2 ** 24;
 const UNIT = 2 ** -24;
 
 class Field {
-  /** `sparse` are the modulus's limbs that are not 0, as [place, limb], the first [0, 1]. */
-  constructor(name, modulus, encodedSize, limbs, orderBits, sparse) {
-    Object.assign(this, { name, modulus, encodedSize, limbs, orderBits, sparse });
-    this.columns = new Float64Array(2 * limbs);
+  constructor(name, modulus, encodedSize, limbs, orderBits) {
+    Object.assign(this, { name, modulus, encodedSize, limbs, orderBits });
     this.modulusLimbs = this.fromBigInts([modulus]);
     this.radix = 1n << BigInt(24 * limbs);
     this.square = this.fromBigInts([(this.radix * this.radix) % modulus]); // R², to multiply by R
     this.one = this.fromBigInts([1n]);
   }
+
+  /* add, subtract, multiply(a, i, b, j, out, k): out[k] from a[i] and b[j]; places count elements, `out` may be a or b. */
 
   zeros(length) {
     return new Float64Array(length * this.limbs);
@@ -56,53 +56,6 @@ class Field {
     return this.power(generator, (1n << BigInt(this.orderBits)) / BigInt(n));
   }
 
-  /** Write the element of columns[first…], each of any sign and below 2⁵³, their value from 0 to twice the modulus. */
-  _settle(first, out, at) {
-    const { columns, limbs, modulusLimbs } = this;
-    let carry = 0, borrow = 0;
-    for (let i = 0; i < limbs; i++) {
-      const value = columns[first + i] + carry;
-      carry = Math.floor(value * UNIT);
-      out[at + i] = value - carry * BASE;
-      const less = out[at + i] - modulusLimbs[i] + borrow;
-      borrow = Math.floor(less * UNIT);
-      columns[i] = less - borrow * BASE;
-    }
-    const keep = carry + borrow < 0 ? 1 : 0;
-    for (let i = 0; i < limbs; i++) out[at + i] = keep * out[at + i] + (1 - keep) * columns[i];
-  }
-
-  /** out[k] = a[i] + b[j]; all places count elements. `out` may be one of the others. */
-  add(a, i, b, j, out, k) {
-    const { columns, limbs } = this;
-    for (let l = 0; l < limbs; l++) columns[l] = a[i * limbs + l] + b[j * limbs + l];
-    this._settle(0, out, k * limbs);
-  }
-
-  subtract(a, i, b, j, out, k) {
-    const { columns, limbs, modulusLimbs } = this;
-    for (let l = 0; l < limbs; l++) columns[l] = a[i * limbs + l] - b[j * limbs + l] + modulusLimbs[l];
-    this._settle(0, out, k * limbs);
-  }
-
-  /** out[k] = a[i]·b[j]/R. */
-  multiply(a, i, b, j, out, k) {
-    const { columns, limbs, sparse } = this;
-    columns.fill(0);
-    for (let l = 0; l < limbs; l++) {
-      const factor = a[i * limbs + l];
-      for (let m = 0; m < limbs; m++) columns[l + m] += factor * b[j * limbs + m];
-    }
-    for (let l = 0; l < limbs; l++) {
-      // Adding this multiple of the modulus makes the lowest column a multiple of 2²⁴; it moves up.
-      const low = columns[l] - Math.floor(columns[l] * UNIT) * BASE;
-      const multiple = low === 0 ? 0 : BASE - low;
-      for (const [place, limb] of sparse) columns[l + place] += multiple * limb;
-      columns[l + 1] += columns[l] * UNIT;
-    }
-    this._settle(limbs, out, k * limbs);
-  }
-
   /** The elements' bytes, little-endian. */
   encode(vector) {
     const { limbs, encodedSize } = this;
@@ -126,5 +79,130 @@ class Field {
   }
 }
 
-export const FIELD64 = new Field("Field64", 2n ** 64n - 2n ** 32n + 1n, 8, 3, 32, [[0, 1], [1, -(2 ** 8)], [2, 2 ** 16]]);
-export const FIELD128 = new Field("Field128", 2n ** 128n - 28n * 2n ** 64n + 1n, 16, 6, 66, [[0, 1], [2, -28 * 2 ** 16], [5, 2 ** 8]]);
+/* What follows is written out, without loops over limbs: a page shards once, before its code is compiled.
+ *
+ * `settle` writes the element of limbs of any sign, below 2⁵³, whose value is from 0 to twice the modulus: it carries,
+ * subtracts the modulus, and keeps the difference unless it is negative. `multiply` adds to the columns of the product
+ * multiples m of the modulus that make the lowest column a multiple q of B = 2²⁴, which moves up. */
+
+/* 2⁶⁴ − 2³² + 1 = 2¹⁶·B² − 2⁸·B + 1 */
+class Field64 extends Field {
+  add(a, i, b, j, out, k) {
+    const x = 3 * i, y = 3 * j;
+    this._settle(out, 3 * k, a[x] + b[y], a[x + 1] + b[y + 1], a[x + 2] + b[y + 2]);
+  }
+
+  subtract(a, i, b, j, out, k) {
+    const x = 3 * i, y = 3 * j;
+    this._settle(out, 3 * k, a[x] - b[y] + 1, a[x + 1] - b[y + 1] - 256, a[x + 2] - b[y + 2] + 65536);
+  }
+
+  multiply(a, i, b, j, out, k) {
+    const x = 3 * i, y = 3 * j;
+    const a0 = a[x], a1 = a[x + 1], a2 = a[x + 2];
+    const b0 = b[y], b1 = b[y + 1], b2 = b[y + 2];
+    let c0 = a0 * b0;
+    let c1 = a0 * b1 + a1 * b0;
+    let c2 = a0 * b2 + a1 * b1 + a2 * b0;
+    let c3 = a1 * b2 + a2 * b1;
+    let c4 = a2 * b2;
+    let q = Math.ceil(c0 * UNIT), m = q * BASE - c0;
+    c1 += q - m * 256, c2 += m * 65536;
+    q = Math.ceil(c1 * UNIT), m = q * BASE - c1, c2 += q - m * 256, c3 += m * 65536;
+    q = Math.ceil(c2 * UNIT), m = q * BASE - c2, c3 += q - m * 256, c4 += m * 65536;
+    this._settle(out, 3 * k, c3, c4, 0);
+  }
+
+  _settle(out, at, c0, c1, c2) {
+    let q = Math.floor(c0 * UNIT);
+    c0 -= q * BASE;
+    c1 += q, q = Math.floor(c1 * UNIT), c1 -= q * BASE;
+    c2 += q, q = Math.floor(c2 * UNIT), c2 -= q * BASE;
+    const above = q;
+    let d0 = c0 - 1;
+    q = Math.floor(d0 * UNIT), d0 -= q * BASE;
+    let d1 = c1 + 256 + q;
+    q = Math.floor(d1 * UNIT), d1 -= q * BASE;
+    let d2 = c2 - 65536 + q;
+    q = Math.floor(d2 * UNIT), d2 -= q * BASE;
+    const keep = above + q < 0 ? 1 : 0, take = 1 - keep;
+    out[at] = keep * c0 + take * d0;
+    out[at + 1] = keep * c1 + take * d1;
+    out[at + 2] = keep * c2 + take * d2;
+  }
+}
+
+const FOLD = 28 * 2 ** 16;
+
+/* 2¹²⁸ − 28·2⁶⁴ + 1 = 2⁸·B⁵ − 28·2¹⁶·B² + 1 */
+class Field128 extends Field {
+  add(a, i, b, j, out, k) {
+    const x = 6 * i, y = 6 * j;
+    const c0 = a[x] + b[y], c1 = a[x + 1] + b[y + 1], c2 = a[x + 2] + b[y + 2];
+    this._settle(out, 6 * k, c0, c1, c2, a[x + 3] + b[y + 3], a[x + 4] + b[y + 4], a[x + 5] + b[y + 5]);
+  }
+
+  subtract(a, i, b, j, out, k) {
+    const x = 6 * i, y = 6 * j;
+    const c0 = a[x] - b[y] + 1, c1 = a[x + 1] - b[y + 1], c2 = a[x + 2] - b[y + 2] - FOLD;
+    this._settle(out, 6 * k, c0, c1, c2, a[x + 3] - b[y + 3], a[x + 4] - b[y + 4], a[x + 5] - b[y + 5] + 256);
+  }
+
+  multiply(a, i, b, j, out, k) {
+    const x = 6 * i, y = 6 * j;
+    const a0 = a[x], a1 = a[x + 1], a2 = a[x + 2], a3 = a[x + 3], a4 = a[x + 4], a5 = a[x + 5];
+    const b0 = b[y], b1 = b[y + 1], b2 = b[y + 2], b3 = b[y + 3], b4 = b[y + 4], b5 = b[y + 5];
+    let c0 = a0 * b0;
+    let c1 = a0 * b1 + a1 * b0;
+    let c2 = a0 * b2 + a1 * b1 + a2 * b0;
+    let c3 = a0 * b3 + a1 * b2 + a2 * b1 + a3 * b0;
+    let c4 = a0 * b4 + a1 * b3 + a2 * b2 + a3 * b1 + a4 * b0;
+    let c5 = a0 * b5 + a1 * b4 + a2 * b3 + a3 * b2 + a4 * b1 + a5 * b0;
+    let c6 = a1 * b5 + a2 * b4 + a3 * b3 + a4 * b2 + a5 * b1;
+    let c7 = a2 * b5 + a3 * b4 + a4 * b3 + a5 * b2;
+    let c8 = a3 * b5 + a4 * b4 + a5 * b3;
+    let c9 = a4 * b5 + a5 * b4;
+    let c10 = a5 * b5;
+    let q = Math.ceil(c0 * UNIT), m = q * BASE - c0;
+    c1 += q, c2 -= m * FOLD, c5 += m * 256;
+    q = Math.ceil(c1 * UNIT), m = q * BASE - c1, c2 += q, c3 -= m * FOLD, c6 += m * 256;
+    q = Math.ceil(c2 * UNIT), m = q * BASE - c2, c3 += q, c4 -= m * FOLD, c7 += m * 256;
+    q = Math.ceil(c3 * UNIT), m = q * BASE - c3, c4 += q, c5 -= m * FOLD, c8 += m * 256;
+    q = Math.ceil(c4 * UNIT), m = q * BASE - c4, c5 += q, c6 -= m * FOLD, c9 += m * 256;
+    q = Math.ceil(c5 * UNIT), m = q * BASE - c5, c6 += q, c7 -= m * FOLD, c10 += m * 256;
+    this._settle(out, 6 * k, c6, c7, c8, c9, c10, 0);
+  }
+
+  _settle(out, at, c0, c1, c2, c3, c4, c5) {
+    let q = Math.floor(c0 * UNIT);
+    c0 -= q * BASE;
+    c1 += q, q = Math.floor(c1 * UNIT), c1 -= q * BASE;
+    c2 += q, q = Math.floor(c2 * UNIT), c2 -= q * BASE;
+    c3 += q, q = Math.floor(c3 * UNIT), c3 -= q * BASE;
+    c4 += q, q = Math.floor(c4 * UNIT), c4 -= q * BASE;
+    c5 += q, q = Math.floor(c5 * UNIT), c5 -= q * BASE;
+    const above = q;
+    let d0 = c0 - 1;
+    q = Math.floor(d0 * UNIT), d0 -= q * BASE;
+    let d1 = c1 + q;
+    q = Math.floor(d1 * UNIT), d1 -= q * BASE;
+    let d2 = c2 + FOLD + q;
+    q = Math.floor(d2 * UNIT), d2 -= q * BASE;
+    let d3 = c3 + q;
+    q = Math.floor(d3 * UNIT), d3 -= q * BASE;
+    let d4 = c4 + q;
+    q = Math.floor(d4 * UNIT), d4 -= q * BASE;
+    let d5 = c5 - 256 + q;
+    q = Math.floor(d5 * UNIT), d5 -= q * BASE;
+    const keep = above + q < 0 ? 1 : 0, take = 1 - keep;
+    out[at] = keep * c0 + take * d0;
+    out[at + 1] = keep * c1 + take * d1;
+    out[at + 2] = keep * c2 + take * d2;
+    out[at + 3] = keep * c3 + take * d3;
+    out[at + 4] = keep * c4 + take * d4;
+    out[at + 5] = keep * c5 + take * d5;
+  }
+}
+
+export const FIELD64 = new Field64("Field64", 2n ** 64n - 2n ** 32n + 1n, 8, 3, 32);
+export const FIELD128 = new Field128("Field128", 2n ** 128n - 28n * 2n ** 64n + 1n, 16, 6, 66);

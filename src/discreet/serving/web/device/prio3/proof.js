@@ -1,14 +1,16 @@
 /** The proof that an encoded measurement is valid: wire seeds, and the gadget's polynomial by its values. */
-import { nextPowerOf2 } from "./circuits.js";
 
 const domains = new Map();
 
-/** Powers of the principal root of unity and of its inverse, and 1/n, as constants for `multiply`. */
+/**
+ * Powers of the principal n-th root of unity and of its inverse, and sⁱ/n for the 2n-th root s, as constants for
+ * `multiply`.
+ */
 function domain(field, size) {
   const key = `${field.name} ${size}`;
   if (!domains.has(key)) {
-    const powers = (base) => {
-      const out = [1n];
+    const powers = (base, first = 1n) => {
+      const out = [first];
       while (out.length < size) out.push((out[out.length - 1] * base) % field.modulus);
       return field.constants(out);
     };
@@ -17,7 +19,7 @@ function domain(field, size) {
       size,
       roots: powers(root),
       inverseRoots: powers(field.inverse(root)),
-      inverseSize: field.constants([field.inverse(BigInt(size))]),
+      twist: powers(field.nthRoot(2 * size), field.inverse(BigInt(size))),
     });
   }
   return domains.get(key);
@@ -42,7 +44,8 @@ function ntt(field, values, size, roots) {
     const stride = size / (2 * half);
     for (let offset = 0; offset < half; offset++) {
       for (let place = offset; place < size; place += 2 * half) {
-        field.multiply(values, place + half, roots, offset * stride, odd, 0);
+        if (offset === 0) for (let l = 0; l < limbs; l++) odd[l] = values[(place + half) * limbs + l]; // the root is 1
+        else field.multiply(values, place + half, roots, offset * stride, odd, 0);
         field.subtract(values, place, odd, 0, values, place + half);
         field.add(values, place, odd, 0, values, place);
       }
@@ -50,23 +53,29 @@ function ntt(field, values, size, roots) {
   }
 }
 
-/** A polynomial's values at the 2n points from those at n, which are every other one of them. */
-function doubled(field, values, small, large) {
-  const out = field.zeros(large.size);
-  out.set(values);
-  ntt(field, out, small.size, small.inverseRoots);
-  for (let place = 0; place < small.size; place++) field.multiply(out, place, small.inverseSize, 0, out, place);
-  ntt(field, out, large.size, large.roots);
+/** A polynomial's values at the 2n points from those at n: these are the even ones, and p(s·x) has the odd ones. */
+function doubled(field, values, { size, roots, inverseRoots, twist }) {
+  const { limbs } = field;
+  const odd = values.slice(), out = field.zeros(2 * size);
+  ntt(field, odd, size, inverseRoots);
+  for (let place = 0; place < size; place++) field.multiply(odd, place, twist, place, odd, place);
+  ntt(field, odd, size, roots);
+  for (let place = 0; place < size; place++) {
+    for (let l = 0; l < limbs; l++) {
+      out[2 * place * limbs + l] = values[place * limbs + l];
+      out[(2 * place + 1) * limbs + l] = odd[place * limbs + l];
+    }
+  }
   return out;
 }
 
 export function prove(circuit, meas, proveRand, jointRand) {
   const { field, arity, gadgetLength } = circuit;
   const { limbs } = field;
-  const small = domain(field, circuit.wireLength), large = domain(field, nextPowerOf2(gadgetLength));
+  const points = domain(field, circuit.wireLength);
   const wires = circuit.wires(meas, jointRand).map((wire, number) => {
     wire.set(proveRand.subarray(number * limbs, (number + 1) * limbs));
-    return doubled(field, wire, small, large);
+    return doubled(field, wire, points);
   });
   const proof = field.zeros(arity + gadgetLength);
   proof.set(proveRand);

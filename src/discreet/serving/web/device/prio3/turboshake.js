@@ -57,8 +57,8 @@ export class TurboShake128 {
     this.state = new Int32Array(50);
     this.at = 0;
     for (const part of parts) {
-      for (const byte of part) {
-        this._mix(byte);
+      for (let i = 0; i < part.length; i++) {
+        this._mix(part[i]);
         if (++this.at === RATE) this._permute();
       }
     }
