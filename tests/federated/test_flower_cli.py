@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,6 +15,8 @@ import pytest
 
 from discreet.cli import run
 from discreet.cli.node_jobs import KINDS, kind_of, open_job_for
+from discreet.cli.nodes import next_command
+from discreet.data.synthetic import news_world, write_mind
 from discreet.errors import DiscreetError
 from discreet.federated.flower.configuration import read_node, read_roster, write_deployment, write_roster
 from discreet.federated.flower.host_socket import ask_host, listens
@@ -141,3 +144,19 @@ def test_jobs_of_no_known_kind_are_refused(description: bytes, deployment: Path)
 @pytest.mark.parametrize("kind", KINDS)
 def test_kinds_are_known_by_the_first_line(kind: str) -> None:
     assert kind_of(json.dumps({"kind": kind, "more": 1}).encode() + b"\n\xff\xfe") == kind
+
+
+def test_the_command_that_start_prints_works_as_it_is(
+    tmp_path: Path, deployment: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is left to fill in: all that is missing here is the server."""
+    write_mind(news_world(60, seed=1), tmp_path / "a world")
+    write_deployment(tmp_path / "other", tmp_path / "a world", 2)
+    monkeypatch.chdir(tmp_path)
+    for folder in (deployment, tmp_path / "other"):
+        command = shlex.split(next_command(folder))
+        assert command[0] == "discreet"
+        before = sorted(tmp_path.iterdir())
+        assert run(command[1:]) == 2
+        assert f"{folder / 'superlink.json'}: no SuperLink is running here" in capsys.readouterr().err
+        assert sorted(tmp_path.iterdir()) == before, "nothing is left half-written"

@@ -23,6 +23,8 @@ REGISTERING = (
     "discreet.methods.dp_fedavg_audit",
     "discreet.device.audits",
     "discreet.vendors.sharing.audits",
+    "discreet.vendors.sharing.hostile",
+    "discreet.methods.hostile_nodes",
 )
 """Modules that register audits when they are imported."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import signal
 import time
 from collections.abc import Callable
@@ -62,7 +63,7 @@ def write(
         print_json({"deployment": str(out), "nodes": list(range(1, nodes + 1))})
         return
     say(f"{nodes} nodes: {out}")
-    say(f"Start them: discreet nodes start {out}")
+    say(f"Start them: {shlex.join(('discreet', 'nodes', 'start', str(out)))}")
 
 
 @app.command()
@@ -112,6 +113,7 @@ def host(node_folder: NodeFolder) -> None:
     from discreet.federated.flower.configuration import read_node
     from discreet.federated.flower.host_socket import serve_host
     from discreet.federated.nodes import Host
+    from discreet.federated.nodes.schedule import on_schedule
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     settings = read_node(node_folder)
@@ -120,7 +122,7 @@ def host(node_folder: NodeFolder) -> None:
     stop = Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     notice(f"node {settings.number} hosts {settings.data} ({settings.part or 'all of it'}), {settings.noise} noise")
-    serve_host(settings.socket, answer, stop)
+    serve_host(settings.socket, on_schedule(answer), stop)
 
 
 @app.command()
@@ -193,7 +195,7 @@ def server(
         processes.register(keys)
         say(f"The server is at {address}, for {len(keys)} nodes. Ctrl-C ends it. Logs: {folder / 'logs'}")
         say(f"Nodes: discreet nodes run NODE_FOLDER --superlink {address} --root-certificates ca.crt")
-        say(f"Train over them: discreet train DATA --engine flower --superlink {folder} --out RUN")
+        say(f"Train over them, with your articles: {_training(folder, 'DATA')}")
 
         def nothing_to_revive() -> list[str]:
             processes.check()
@@ -216,7 +218,7 @@ def start(folder: Deployment) -> None:
     with Loopback(folder) as deployment:
         names = ", ".join(str(node) for node in deployment.nodes)
         say(f"Nodes {names} are registered at {deployment.superlink.address}. Ctrl-C ends all. Logs: {folder / 'logs'}")
-        say(f"Train over them: discreet train DATA --engine flower --superlink {folder} --out RUN")
+        say(f"In another terminal: {next_command(folder)}")
         _keep(deployment.revive)
 
 
@@ -244,6 +246,23 @@ def list_nodes(
     for node in roster:
         say(f"node {node}  {'answers' if node in answered['nodes'] else 'does not answer'}")
     say(f"{len(answered['nodes'])} of {len(roster)} in {answered['seconds']:.1f} s.")
+
+
+def next_command(folder: Path) -> str:
+    """What to do with a deployment that was started, by the data of its first node: a command that works as it is."""
+    from discreet.data.open import recognise
+    from discreet.federated.flower.configuration import node_folders, read_node
+
+    data = read_node(next(iter(node_folders(folder).values()))).data
+    if recognise(data) == "ratings":
+        command = ["discreet", "vendors", "share", str(data), "--epsilon", "5"]
+        return shlex.join((*command, "--engine", "flower", "--superlink", str(folder)))
+    return _training(folder, str(data))
+
+
+def _training(folder: Path, data: str) -> str:
+    command = ["discreet", "train", data, "--method", "dp_fedavg", "--engine", "flower", "--superlink", str(folder)]
+    return shlex.join((*command, "--out", "run-over-nodes"))
 
 
 def _keep(revive: Callable[[], list[str]]) -> None:

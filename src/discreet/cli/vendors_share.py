@@ -185,7 +185,7 @@ def share_on_deployment(job: ShareJob, folder: Path, out: Path, patience: float)
     from discreet.federated.flower.deployment import SuperLink, submit
     from discreet.files import replacing_file
 
-    description = out.with_name(f"{out.name}.job")
+    link, description = SuperLink.of(folder), out.with_name(f"{out.name}.job")
     with replacing_file(description) as draft:
         draft.write_bytes(job.to_bytes())
     arguments = {
@@ -194,5 +194,7 @@ def share_on_deployment(job: ShareJob, folder: Path, out: Path, patience: float)
         "out": str(out.resolve()),
         "patience": patience,
     }
-    submit("discreet.vendors.sharing.across:program", arguments, SuperLink.of(folder))
-    description.unlink()
+    try:
+        submit("discreet.vendors.sharing.across:program", arguments, link)
+    finally:
+        description.unlink()

@@ -86,7 +86,7 @@ class Description:
         source, centre = (titles.vectors.source, titles.centre) if titles else ("", np.zeros(0, np.float32))
         fixed = {name: part.numpy() for name, part in fixed_parts(setup.network.model).items()}
         catalogue = catalogue_digest(task.data.articles)
-        promise = str(_guarantee(method, method.start(setup)))
+        promise = str(promised(method, method.start(setup)))
         return cls(method, setup.seed, task.text, source, centre, catalogue, simulated, fixed, promise)
 
     def to_bytes(self) -> bytes:
@@ -217,7 +217,7 @@ class TrainingNode:
         for name, fixed in own.items():
             fixed.copy_(torch.from_numpy(description.fixed[name].copy()))
         self.start: Parameters = self.method.start(self.setup)
-        told = _guarantee(self.method, self.start)
+        told = promised(self.method, self.start)
         if str(told) != description.promise:
             raise DiscreetError(f"the server promises readers something else than this node finds: {told}")
         secret = self.method.secret_noise and not isinstance(self.setup.chance, SimulatedChance)
@@ -256,7 +256,7 @@ class _NobodyJoins:
         return self.chance.noise(number)
 
 
-def _guarantee(method: FederatedMethod, start: Parameters) -> Guarantee:
+def promised(method: FederatedMethod, start: Parameters) -> Guarantee:
     """What a method promises before its first round."""
     told = method.guarantee({name: value.numpy() for name, value in start.items()})
     return told or Guarantee.unprotected("sums without noise", Scope.LIFETIME)
