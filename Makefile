@@ -1,20 +1,24 @@
 # Every target sets up .venv by itself, once; it is renewed only when the dependencies change.
 PYTHON ?= python3
+TORCH ?= torch==2.13.0
 BIN := .venv/bin
 READY := .venv/.ready
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: demo test test-slow lint bench clean help
+.PHONY: demo test test-busy test-slow lint bench clean help
 
 help:  ## Show this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(READY): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Discreet needs Python 3.11 or newer: make PYTHON=python3.11"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { echo "Discreet needs Python 3.11, 3.12 or 3.13: make PYTHON=python3.11"; exit 1; }
 	@echo "Setting up .venv (once, two to five minutes) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch==2.13.0
-	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[lm,serve,postgres,onnx,flower,dev]'
+	@$(PIP) --dry-run --no-deps --report .venv/torch.json $(TORCH)
+	@if test "$(GPU)" != yes && test "$$(uname -s)" = Linux && grep -q nvidia- .venv/torch.json; then echo "The torch that pip finds here brings 3.4 GB of GPU libraries. For the CPU build say where it is: make TORCH='torch==2.13.0 --extra-index-url ADDRESS', with the address that PyTorch's installation page gives for CPU, or make TORCH=FILE.whl. To take this one: make GPU=yes"; exit 1; fi
+	@$(PIP) $(TORCH)
+	@$(PIP) --editable '.[lm,serve,postgres,onnx,flower,dev]'
 	@touch $@
 
 demo: $(READY)  ## Generate a small news world, compare methods on it, write a report, serve a page (Ctrl-C ends it)
@@ -22,6 +26,11 @@ demo: $(READY)  ## Generate a small news world, compare methods on it, write a r
 
 test: $(READY)  ## All tests but the slow ones
 	$(BIN)/pytest -n 2
+
+test-busy: $(READY)  ## The same tests; those that wait for something get a quarter of a core or less, beside the others
+	@nice -n 5 $(BIN)/pytest -m 'waits and not slow' --timeout 900 > .venv/busy.log 2>&1 & waiting=$$!; \
+	$(BIN)/pytest -n 2 -m 'not waits and not slow'; others=$$?; \
+	wait $$waiting; waited=$$?; cat .venv/busy.log; exit $$((others + waited))
 
 test-slow: $(READY)  ## The tests that take minutes
 	$(BIN)/pytest -m slow

@@ -4,8 +4,31 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+WAITING = (
+    "browser/",
+    "device/test_device_served",
+    "federated/test_deployment",
+    "federated/test_flower",
+    "federated/test_nodes",
+    "privacy/test_privacy_ledger_",
+    "serving/",
+    "vendors/test_sharing_nodes",
+)
+"""Where tests wait for a page, a process, a socket or a thread; `make test-busy` starves these."""
+
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")  # no example fails for being slow
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # tests run side by side; waiting threads must not spin
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that wait for anything carry the marker `waits`."""
+    for item in items:
+        if item.path.relative_to(Path(__file__).parent).as_posix().startswith(WAITING):
+            item.add_marker("waits")
 
 
 @pytest.fixture(scope="session")

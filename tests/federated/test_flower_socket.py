@@ -18,6 +18,8 @@ from discreet.errors import DiscreetError
 from discreet.federated.flower.configuration import NodeSettings
 from discreet.federated.flower.host_socket import NoAnswer, ask_host, listens, serve_host
 
+ENOUGH = 120.0  # seconds; no test waits so long for anything but a hang
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
@@ -44,14 +46,14 @@ def hosted(path: Path, answer: Callable[[bytes], bytes]) -> Iterator[None]:
 @given(requests=st.lists(st.binary(max_size=5000), min_size=1, max_size=4))
 def test_every_request_gets_its_own_answer(path: Path, requests: list[bytes]) -> None:
     with hosted(path, lambda request: request[::-1] + b"!"):
-        assert [ask_host(path, request, 5.0) for request in requests] == [r[::-1] + b"!" for r in requests]
+        assert [ask_host(path, request, ENOUGH) for request in requests] == [r[::-1] + b"!" for r in requests]
     assert not path.exists()
 
 
 def test_large_messages_pass(path: Path) -> None:
     large = bytes(range(256)) * 40_000
     with hosted(path, lambda request: request):
-        assert ask_host(path, large, 20.0) == large
+        assert ask_host(path, large, ENOUGH) == large
 
 
 @pytest.mark.parametrize("sent", [b"", b"\0\0\0", struct.pack(">Q", 1000) + b"half", struct.pack(">Q", 2**60)])
@@ -61,7 +63,7 @@ def test_a_relay_that_dies_in_mid_message_costs_nothing_else(path: Path, sent: b
             with socket.socket(socket.AF_UNIX) as wire:
                 wire.connect(str(path))
                 wire.sendall(sent)
-        assert ask_host(path, b"still there?", 5.0) == b"still there?"
+        assert ask_host(path, b"still there?", ENOUGH) == b"still there?"
 
 
 def test_a_relay_that_does_not_wait_for_its_answer_costs_nothing_else(path: Path) -> None:
@@ -69,7 +71,7 @@ def test_a_relay_that_does_not_wait_for_its_answer_costs_nothing_else(path: Path
         with socket.socket(socket.AF_UNIX) as wire:
             wire.connect(str(path))
             wire.sendall(struct.pack(">Q", 10) + b"0123456789")
-        assert ask_host(path, b"a", 5.0) == b"a" * 100_000
+        assert ask_host(path, b"a", ENOUGH) == b"a" * 100_000
 
 
 def test_a_host_that_fails_to_answer_goes_on(path: Path) -> None:
@@ -80,24 +82,24 @@ def test_a_host_that_fails_to_answer_goes_on(path: Path) -> None:
 
     with hosted(path, answer):
         with pytest.raises(NoAnswer):
-            ask_host(path, b"bad", 5.0)
-        assert ask_host(path, b"good", 5.0) == b"good"
+            ask_host(path, b"bad", ENOUGH)
+        assert ask_host(path, b"good", ENOUGH) == b"good"
 
 
 def test_patience_ends(path: Path) -> None:
     done = threading.Event()
 
     def answer(request: bytes) -> bytes:
-        done.wait(10.0)
+        done.wait()
         return request
 
     with hosted(path, answer):
-        start = time.monotonic()
-        with pytest.raises(NoAnswer, match="timed out"):
-            ask_host(path, b"slow", 0.3)
-        assert time.monotonic() - start < 5.0
-        assert listens(path), "busy, but there"
-        done.set()
+        try:
+            with pytest.raises(NoAnswer, match="timed out"):
+                ask_host(path, b"slow", 0.3)
+            assert listens(path), "busy, but there"
+        finally:
+            done.set()
 
 
 def test_nobody_there(path: Path) -> None:
@@ -121,4 +123,4 @@ def test_two_hosts_of_one_node_are_refused_but_a_dead_ones_socket_is_taken_over(
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(path))
     with hosted(path, lambda request: b"new"):
-        assert ask_host(path, b"", 5.0) == b"new"
+        assert ask_host(path, b"", ENOUGH) == b"new"

@@ -23,9 +23,9 @@ def kept(folder):
         return [row[0] for row in database.execute("SELECT id FROM reports")]
 
 
-async def flood(base, reports, acknowledged, stop):
-    """Send reports over and over until told to stop; note each that was acknowledged."""
-    async with httpx.AsyncClient(base_url=base, timeout=10) as client:
+async def flood(base, reports, acknowledged, stop, killed):
+    """Send reports over and over until told to stop; note each that was acknowledged. The last wait for the kill."""
+    async with httpx.AsyncClient(base_url=base, timeout=60) as client:
 
         async def send(one):
             while not stop.is_set():
@@ -37,7 +37,9 @@ async def flood(base, reports, acknowledged, stop):
                 await asyncio.sleep(0.02)
 
         async def several(part):
-            for one in part:
+            for place, one in enumerate(part):
+                while place > len(part) // 2 and not killed.is_set():
+                    await asyncio.sleep(0.005)
                 await send(one)
 
         await asyncio.gather(*(several(reports[start::8]) for start in range(8)))
@@ -46,28 +48,27 @@ async def flood(base, reports, acknowledged, stop):
 def test_a_killed_server_has_lost_no_acknowledged_report_and_doubled_none(tmp_path):
     port = free_port()
     base = f"http://127.0.0.1:{port}"
-    acknowledged, stop = set(), threading.Event()
+    acknowledged, stop, killed = set(), threading.Event(), threading.Event()
     with (tmp_path / "log").open("wb") as log:
         with served_process(tmp_path, port, log) as server:
             space = httpx.get(f"{base}/v1/model").json()["space"]
             reports = [sketch_report(space) for _ in range(600)]
-            sending = lambda: asyncio.run(flood(base, reports, acknowledged, stop))  # noqa: E731
+            sending = lambda: asyncio.run(flood(base, reports, acknowledged, stop, killed))  # noqa: E731
             sender = threading.Thread(target=sending, daemon=True)
             sender.start()
-            deadline = time.monotonic() + 100
-            while len(acknowledged) < 100 and sender.is_alive() and time.monotonic() < deadline:
+            while len(acknowledged) < 100 and sender.is_alive():
                 time.sleep(0.005)
             server.send_signal(signal.SIGKILL)
             server.wait()
-            time.sleep(0.2)
+            killed.set()
             before = set(acknowledged)
             survived = kept(tmp_path)
             assert 100 <= len(before) < len(reports), "the kill must fall into the load"
             assert before <= set(survived)
         with served_process(tmp_path, port, log):
-            sender.join(timeout=60)  # those that were not acknowledged are sent again
+            sender.join(timeout=200)  # those that were not acknowledged are sent again
             stop.set()
-            sender.join(timeout=20)
+            sender.join()
     final = kept(tmp_path)
     assert len(final) == len(set(final))
     assert set(final) == acknowledged == {one["id"] for one in reports}
