@@ -40,8 +40,11 @@ def extension(field: Field, known: int, size: int) -> Words:
     """The matrix that gives a polynomial's last values from its first.
 
     A polynomial of degree below `known` is fixed by its values at the first `known` of `size` points. Row k of the
-    result, times these, is its value at point known + k.
+    result, times these, is its value at point known + k. Where one value is missing, the highest coefficient, which is
+    Σ vᵢ·wⁱ/n, is zero: vₙ₋₁ = −Σ vᵢ·wⁱ⁺¹.
     """
+    if size - known == 1:
+        return field.sub(field.zeros(known), domain(field, size).roots[1:])[None]
     return _extension(domain(field, size).roots, known, field.from_ints([1, field.modulus - 2]))
 
 

@@ -6,7 +6,7 @@
  */
 import { FIELD64, FIELD128 } from "./fields.js";
 
-const nextPowerOf2 = (number) => 2 ** Math.ceil(Math.log2(number));
+const nextPowerOf2 = (number) => 2 ** (32 - Math.clz32(number - 1));
 const bitLength = (number) => number.toString(2).length;
 
 function wholeNumber(name, value, least = 1) {
