@@ -236,7 +236,7 @@ class Histogram(Circuit):
         _check("length", self.length)
         _check("chunk_length", self.chunk_length)
 
-    @property
+    @cached_property
     def affine_weights(self) -> tuple[int, ...]:  # type: ignore[override]
         """The buckets sum to 1."""
         return (1,) * self.length
@@ -276,7 +276,7 @@ class MultihotCountVec(Circuit):
         _check("max_weight", self.max_weight, self.length)
         _check("chunk_length", self.chunk_length)
 
-    @property
+    @cached_property
     def affine_weights(self) -> tuple[int, ...]:  # type: ignore[override]
         """The ones are as many as the measurement says."""
         return (1,) * self.length + tuple(-weight for weight in bit_weights(self.max_weight))
