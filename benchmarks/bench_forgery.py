@@ -53,7 +53,7 @@ class Labels:
             guarantee = label_mechanism(len(articles), self._epsilon).guarantee()
             release = encode(np.sort(positions).astype(np.int64), 1.0, guarantee)
             shown = json.dumps(articles)
-            kept.append(KeptReport(name, "label", b"", self._version, 1, release, slate=name, articles=shown))
+            kept.append(KeptReport(name, "label", b"", self._version, 1, 1, release, slate=name, articles=shown))
             self.all.append((articles, positions.tolist()))
         self._store.keep_reports(kept)
 

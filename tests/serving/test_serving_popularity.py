@@ -32,7 +32,7 @@ def store(database):
 def kept(number, articles, positions, epoch=5, epsilon=EPSILON):
     release = encode(np.sort(positions).astype(np.int64), 1.0, label_mechanism(len(articles), epsilon).guarantee())
     name = f"{number:032x}"
-    return KeptReport(name, "label", b"", "v", epoch, release, slate=name, articles=json.dumps(articles))
+    return KeptReport(name, "label", b"", "v", epoch, epoch, release, slate=name, articles=json.dumps(articles))
 
 
 def honest(count, appeal, start=0):
@@ -200,7 +200,7 @@ def test_what_was_learnt_is_there_at_once_after_a_restart(store, keeper, clocks)
 
 def test_old_reports_are_forgotten_and_what_they_taught_stays(store, keeper, clocks):
     rows = list(forged(30, "A7"))
-    store.keep_reports([*rows[:20], *(KeptReport(**{**vars(row), "epoch": 500}) for row in rows[20:])])
+    store.keep_reports([*rows[:20], *(KeptReport(**{**vars(row), "received": 500}) for row in rows[20:])])
     keeper.step()
     clocks.passed += REFRESH_SECONDS
     keeper.step()

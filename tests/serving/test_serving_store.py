@@ -148,7 +148,7 @@ def test_the_first_articles_of_a_data_set_know_when_they_were_shown_but_not_clic
 
 
 def report(name, **fields):
-    plain = {"kind": "sketch", "digest": b"d", "version": "v", "epoch": 3, "release": b"r"}
+    plain = {"kind": "sketch", "digest": b"d", "version": "v", "epoch": 3, "received": 3, "release": b"r"}
     return KeptReport(id=name * 32, **{**plain, **fields})
 
 
@@ -199,7 +199,8 @@ def test_a_database_of_the_first_schema_is_brought_up_to_date(store, database, m
             for column in ("url", "image", "section"):
                 connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {column}")
         for command in (
-            "DROP INDEX reports_by_epoch",
+            "DROP INDEX reports_by_arrival",
+            "ALTER TABLE reports DROP COLUMN received",
             "DROP TABLE sums",
             "DELETE FROM counters WHERE name <> 'revision'",
             "UPDATE settings SET value = '1' WHERE name = 'schema'",

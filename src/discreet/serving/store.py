@@ -50,13 +50,19 @@ class Encoded:
 
 @dataclass(frozen=True)
 class KeptReport:
-    """A report as it is kept: nothing but what the device released, and no time but the epoch."""
+    """A report as it is kept: nothing but what the device released, and no time but epochs.
+
+    Attributes:
+        epoch: That a sketch is of.
+        received: In which the report came.
+    """
 
     id: str
     kind: str
     digest: bytes
     version: str
     epoch: int
+    received: int
     release: bytes
     device: str | None = None
     clicks: int | None = None
@@ -250,8 +256,8 @@ class Store:
             return list(connection.execute(query))
 
     def forget_reports(self, before: int, most: int) -> int:
-        """Delete at most so many reports of epochs before one; how many there were. What was learnt stays."""
-        old = select(reports.c.number).where(reports.c.epoch < before).limit(most)
+        """Delete at most so many reports that came before an epoch; how many there were. What was learnt stays."""
+        old = select(reports.c.number).where(reports.c.received < before).limit(most)
         with self.engine.begin() as connection:
             return connection.execute(delete(reports).where(reports.c.number.in_(old))).rowcount
 

@@ -94,7 +94,8 @@ reports = Table(
     Column("articles", Text),
     Column("release", LargeBinary, nullable=False),
     Index("one_sketch_of_a_device_and_epoch", "device", "epoch", unique=True),
-    Index("reports_by_epoch", "epoch"),
+    Column("received", BigInteger, nullable=False, server_default="0"),
+    Index("reports_by_arrival", "received"),
 )
 
 sums = Table(
@@ -146,6 +147,8 @@ def migrate(connection: Connection) -> None:
         for column in _links():
             add = f"ALTER TABLE {table.name} ADD COLUMN {column.name} TEXT NOT NULL DEFAULT ''"
             connection.execute(text(add))
+    connection.execute(text("ALTER TABLE reports ADD COLUMN received BIGINT NOT NULL DEFAULT 0"))
+    connection.execute(update(reports).values(received=reports.c.epoch))
     for index in reports.indexes:
         index.create(connection, checkfirst=True)
 
