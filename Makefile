@@ -6,7 +6,7 @@ READY := .venv/.ready
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: demo test test-busy test-slow lint bench clean help
+.PHONY: demo test test-slow lint docs bench clean help
 
 help:  ## Show this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -18,19 +18,20 @@ $(READY): pyproject.toml constraints.txt
 	@$(PIP) --dry-run --no-deps --report .venv/torch.json $(TORCH)
 	@if test "$(GPU)" != yes && test "$$(uname -s)" = Linux && grep -q nvidia- .venv/torch.json; then echo "The torch that pip finds here brings 3.4 GB of GPU libraries. For the CPU build say where it is: make TORCH='torch==2.13.0 --extra-index-url ADDRESS', with the address that PyTorch's installation page gives for CPU, or make TORCH=FILE.whl. To take this one: make GPU=yes"; exit 1; fi
 	@$(PIP) $(TORCH)
-	@$(PIP) --editable '.[lm,serve,postgres,onnx,flower,dev]'
+	@$(PIP) --editable '.[lm,serve,postgres,onnx,flower,docs,dev]'
 	@touch $@
 
 demo: $(READY)  ## Generate a small news world, compare methods on it, write a report, serve a page (Ctrl-C ends it)
 	$(BIN)/discreet demo
 
-test: $(READY)  ## All tests but the slow ones
-	$(BIN)/pytest -n 2
-
-test-busy: $(READY)  ## The same tests; those that wait for something get a quarter of a core or less, beside the others
+test: $(READY)  ## All tests but the slow ones; with BUSY=yes those that wait for something get a quarter of a core or less
+ifeq ($(BUSY),yes)
 	@nice -n 5 $(BIN)/pytest -m 'waits and not slow' --timeout 900 > .venv/busy.log 2>&1 & waiting=$$!; \
 	$(BIN)/pytest -n 2 -m 'not waits and not slow'; others=$$?; \
 	wait $$waiting; waited=$$?; cat .venv/busy.log; exit $$((others + waited))
+else
+	$(BIN)/pytest -n 2
+endif
 
 test-slow: $(READY)  ## The tests that take minutes
 	$(BIN)/pytest -m slow
@@ -41,8 +42,12 @@ lint: $(READY)  ## ruff, mypy, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: $(READY)  ## The documentation site, in docs/_build/html; a warning is an error
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -b html docs docs/_build/html
+	@echo "Site: docs/_build/html/index.html"
+
 bench: $(READY)  ## Side-by-side speed measurements, each printing a ratio
 	@for b in benchmarks/bench_*.py; do $(BIN)/python $$b || exit 1; done
 
 clean:  ## Remove the environment and all caches
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis demo
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis demo docs/_build docs/reference/generated

@@ -16,7 +16,7 @@ WAITING = (
     "serving/",
     "vendors/test_sharing_nodes",
 )
-"""Where tests wait for a page, a process, a socket or a thread; `make test-busy` starves these."""
+"""Where tests wait for a page, a process, a socket or a thread; `make test BUSY=yes` starves these."""
 
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")  # no example fails for being slow

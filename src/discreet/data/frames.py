@@ -1,0 +1,217 @@
+"""Data sets from tables in memory: polars or pandas frames, or a dictionary of columns.
+
+News needs two tables. `articles` has `id`, and as far as they are known `title`, `category`, `subcategory`, `abstract`
+and `published` (a datetime, or seconds since 1970). `impressions` has `reader`, `time`, `shown` (a list of article ids)
+and `clicked` (a list of the ids that were clicked, or of a flag for each shown one). It may have `history` (a list of
+ids, oldest first) and `split`. Without `history`, an impression's history is what the same reader clicked before it.
+Without `split`, the last day is `dev` and all before it `train`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data.news import Articles, Impressions, NewsData
+from discreet.data.ratings import Items, Ratings
+from discreet.errors import DiscreetError
+
+SPLITS = ("train", "validation", "dev", "test")
+_DAY = 86_400
+
+
+def news_from_frames(articles: Any, impressions: Any, *, name: str = "frames") -> NewsData:
+    """A news data set from a table of articles and a table of impressions; see the module for their columns."""
+    public, impressions = _articles(_Table(articles, "articles")), _Table(impressions, "impressions")
+    numbers = {article: number for number, article in enumerate(public.ids)}
+    time = _seconds("impressions", "time", impressions.column("time"))
+    order = np.argsort(time, kind="stable")
+    reader_names = [str(reader) for reader in impressions.column("reader")]
+    readers = {reader: number for number, reader in enumerate(dict.fromkeys(reader_names))}
+    shown = [_numbered(row, ids, numbers, "shown") for row, ids in enumerate(impressions.column("shown"))]
+    clicked = [
+        _flags(row, marks, ids, numbers)
+        for row, (marks, ids) in enumerate(zip(impressions.column("clicked"), shown, strict=True))
+    ]
+    reader = np.array([readers[reader] for reader in reader_names], np.int32)
+    given = impressions.optional("history")
+    if given is None:
+        timeline, start, stop = _earlier_clicks(reader, time, shown, clicked, order)
+    else:
+        histories = [_numbered(row, ids, numbers, "history") for row, ids in enumerate(given)]
+        timeline, stop = _flat(histories), np.cumsum([len(history) for history in histories], dtype=np.int64)
+        start = stop - np.array([len(history) for history in histories], np.int64)
+    everything = Impressions(
+        reader=reader,
+        time=time,
+        slate=np.concatenate(([0], np.cumsum([len(slate) for slate in shown]))).astype(np.int64),
+        shown=_flat(shown),
+        clicked=np.fromiter(chain.from_iterable(clicked), np.bool_),
+        timeline=timeline,
+        history_start=start,
+        history_stop=stop,
+    )
+    part = _split_names(impressions.optional("split"), time)
+    present = [split for split in SPLITS if split in set(part.tolist())]
+    splits = {split: everything.select(order[part[order] == split]) for split in present}
+    return NewsData(name=name, articles=public, readers=list(readers), splits=splits)
+
+
+def ratings_from_frame(frame: Any, *, scale: tuple[float, float] | None = None, name: str = "frame") -> Ratings:
+    """Ratings from a table with `user`, `item` and `rating`, and perhaps `time`; `scale` is the lowest and highest."""
+    frame = _Table(frame, "ratings")
+    users = [str(user) for user in frame.column("user")]
+    items = [str(item) for item in frame.column("item")]
+    value = np.asarray(frame.column("rating"), np.float32)
+    if not len(value) or not np.isfinite(value).all():
+        raise DiscreetError("ratings: 'rating' must hold finite numbers, one at least")
+    given = frame.optional("time")
+    time = np.full(len(value), -1, np.int64) if given is None else _seconds("ratings", "time", given)
+    user_number = {user: number for number, user in enumerate(dict.fromkeys(users))}
+    item_number = {item: number for number, item in enumerate(dict.fromkeys(items))}
+    if len(set(zip(users, items, strict=True))) < len(users):
+        raise DiscreetError("ratings: a user rates an item twice; keep one of them")
+    lowest, highest = scale or (float(value.min()), float(value.max()))
+    if value.min() < lowest or value.max() > highest:
+        raise DiscreetError(f"ratings: some are outside the scale {lowest:g} to {highest:g}")
+    nothing = [""] * len(item_number)
+    return Ratings(
+        name=name,
+        user=np.array([user_number[user] for user in users], np.int32),
+        item=np.array([item_number[item] for item in items], np.int32),
+        value=value,
+        time=time,
+        users=list(user_number),
+        items=Items(list(item_number), nothing, [()] * len(item_number), np.full(len(item_number), -1, np.int32)),
+        scale=(lowest, highest),
+    )
+
+
+def _articles(frame: _Table) -> Articles:
+    ids = [str(article) for article in frame.column("id")]
+    if len(set(ids)) < len(ids):
+        raise DiscreetError("articles: an 'id' occurs twice; keep one of them")
+
+    def texts(column: str) -> list[str]:
+        values = frame.optional(column)
+        return [""] * len(ids) if values is None else ["" if value is None else str(value) for value in values]
+
+    published = frame.optional("published")
+    return Articles(
+        ids=ids,
+        titles=texts("title"),
+        categories=texts("category"),
+        subcategories=texts("subcategory"),
+        abstracts=texts("abstract"),
+        published=np.full(len(ids), -1, np.int64)
+        if published is None
+        else _seconds("articles", "published", published, missing=-1),
+    )
+
+
+class _Table:
+    """A frame under its name in messages; frames of polars and pandas and dictionaries are asked in the same way."""
+
+    def __init__(self, frame: Any, name: str) -> None:
+        self._frame, self.name = frame, name
+        self._columns = [str(column) for column in (frame if isinstance(frame, Mapping) else frame.columns)]
+
+    def column(self, name: str) -> list[Any]:
+        """A column as a list."""
+        found = self.optional(name)
+        if found is None:
+            there = ", ".join(self._columns) or "none"
+            raise DiscreetError(f"{self.name}: there is no column '{name}'; there are {there}")
+        return found
+
+    def optional(self, name: str) -> list[Any] | None:
+        """A column as a list, or None where there is none."""
+        if name not in self._columns:
+            return None
+        column = self._frame[name]
+        return list(column.to_list() if hasattr(column, "to_list") else column)
+
+
+def _seconds(table: str, name: str, values: Iterable[Any], missing: int | None = None) -> NDArray[np.int64]:
+    """Seconds since 1970 of numbers and of datetimes; a datetime without a zone is UTC."""
+    return np.array([_second(table, name, row, value, missing) for row, value in enumerate(values)], np.int64)
+
+
+def _second(table: str, name: str, row: int, value: Any, missing: int | None) -> int:
+    if isinstance(value, datetime):
+        return int((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
+    if isinstance(value, date):
+        return int(datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp())
+    if value is None and missing is not None:
+        return missing
+    try:
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise DiscreetError(
+            f"{table}, row {row}: '{name}' is {value!r}, neither a time nor seconds since 1970"
+        ) from None
+
+
+def _numbered(row: int, ids: Sequence[Any] | None, numbers: Mapping[str, int], column: str) -> list[int]:
+    names = [] if ids is None else [str(article) for article in ids]
+    found = [numbers.get(article, -1) for article in names]
+    if -1 in found:
+        raise DiscreetError(
+            f"impressions, row {row}: '{column}' names article '{names[found.index(-1)]}', which is unknown"
+        )
+    if not found and column == "shown":
+        raise DiscreetError(f"impressions, row {row}: nothing is shown")
+    return found
+
+
+def _flags(row: int, marks: Sequence[Any] | None, shown: list[int], numbers: Mapping[str, int]) -> list[bool]:
+    marks = [] if marks is None else list(marks)
+    if marks and len(marks) == len(shown) and all(mark in (0, 1) and not isinstance(mark, str) for mark in marks):
+        return [bool(mark) for mark in marks]
+    clicked = set(_numbered(row, marks, numbers, "clicked"))
+    if not clicked <= set(shown):
+        raise DiscreetError(f"impressions, row {row}: an article was clicked that was not shown")
+    return [article in clicked for article in shown]
+
+
+def _flat(lists: Iterable[Iterable[int]]) -> NDArray[np.int32]:
+    return np.fromiter(chain.from_iterable(lists), np.int32)
+
+
+def _earlier_clicks(
+    reader: NDArray[np.int32],
+    time: NDArray[np.int64],
+    shown: list[list[int]],
+    clicked: list[list[bool]],
+    order: NDArray[np.int64],
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """One timeline of all clicks by reader, and for each impression its reader's clicks strictly before its second."""
+    by_reader = order[np.argsort(reader[order], kind="stable")]
+    timeline: list[int] = []
+    start, stop = np.zeros(len(reader), np.int64), np.zeros(len(reader), np.int64)
+    begin, known, last = 0, 0, (-1, -1)
+    for row in by_reader.tolist():
+        now = (int(reader[row]), int(time[row]))
+        if now[0] != last[0]:
+            begin = known = len(timeline)
+        elif now[1] != last[1]:
+            known = len(timeline)
+        start[row], stop[row], last = begin, known, now
+        timeline.extend(article for article, mark in zip(shown[row], clicked[row], strict=True) if mark)
+    return np.array(timeline, np.int32), start, stop
+
+
+def _split_names(given: list[Any] | None, time: NDArray[np.int64]) -> NDArray[np.str_]:
+    if given is not None:
+        if unknown := set(map(str, given)) - set(SPLITS):
+            raise DiscreetError(f"impressions: split '{min(unknown)}' is not one of {', '.join(SPLITS)}")
+        return np.array([str(split) for split in given])
+    last_day = int(time.max(initial=0)) // _DAY
+    if len(time) and int(time.min()) // _DAY == last_day:
+        raise DiscreetError("impressions: all are of one day, so there is no day to test on; add a column 'split'")
+    return np.where(time // _DAY == last_day, "dev", "train")
