@@ -4,98 +4,69 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from device_server import START, WEEK, PublisherServer, serving
+from chromium import FOLDERS, WEB, blank_page, chromium, files_only, open_device
 
 from discreet.privacy.release import Release
 
-ROOT = Path(__file__).parents[2]
-WEB = ROOT / "src" / "discreet" / "serving" / "web"
-SUPPORT = ROOT / "tests" / "support"
-VECTORS = ROOT / "tests" / "device" / "test_vectors.json"
-CHROMIUM = os.environ.get("DISCREET_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-
-OPEN = """async ({url, database, now, seed}) => {
-  const { openDevice } = await import("/web/device/device.js");
-  const { scripted } = await import("/support/device_vectors.mjs");
-  window.now = window.now ?? now;
-  const random = seed ? scripted("", seed) : undefined;
-  window.device = await openDevice({ url, database, random, now: () => window.now });
-  await window.device.refresh();
-}"""
+VECTORS = FOLDERS["vectors"] / "test_vectors.json"
 
 
 def test_every_vector_in_node() -> None:
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not installed; the same vectors are checked in Chromium")
-    command = [node, str(SUPPORT / "check_vectors.mjs"), str(VECTORS), str(WEB / "device" / "releases.js")]
+    command = [node, str(FOLDERS["support"] / "check_vectors.mjs"), str(VECTORS), str(WEB / "device" / "releases.js")]
     result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     assert result == {"vectors": len(json.loads(VECTORS.read_text(encoding="utf-8"))), "wrong": []}
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("there is no Chromium here; install one or set DISCREET_CHROMIUM to its path")
-    playwright = pytest.importorskip("playwright.sync_api", reason="the playwright package is not installed")
-    with playwright.sync_playwright() as run:
-        chromium = run.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
+    with chromium() as running:
+        yield running
 
 
 @pytest.fixture
-def server() -> PublisherServer:
-    return PublisherServer()
-
-
-@pytest.fixture
-def page(browser: Any, server: PublisherServer, tmp_path: Path) -> Iterator[Any]:
-    blank = "<!doctype html><title>device</title><link rel=icon href=data:,>"  # no request of the browser's own
-    (tmp_path / "blank.html").write_text(blank, encoding="utf-8")
-    folders = (("/web/", WEB), ("/support/", SUPPORT), ("/vectors/", VECTORS.parent), ("/test/", tmp_path))
-    with serving(server, *folders) as url:
-        context = browser.new_context()
-        page = context.new_page()
-        page.asked = []
-        page.on("request", lambda request: page.asked.append(request.url))
-        page.goto(f"{url}/test/blank.html")
-        page.address = url
+def page(browser: Any) -> Iterator[Any]:
+    with files_only(browser) as context:
+        page = blank_page(context)
         yield page
-        context.close()
-
-
-def open_device(page: Any, *, seed: int = 0, epoch: int = 10) -> None:
-    options = {"url": page.address, "database": "test", "now": START + epoch * WEEK + 3600, "seed": seed}
-    page.evaluate(OPEN, options)
+        assert page.complaints == []
 
 
 def next_epoch(page: Any) -> None:
-    page.evaluate(f"() => {{ window.now += {WEEK}; }}")
+    page.evaluate("() => { window.now += 604800; }")
 
 
-def test_every_vector_in_chromium(page: Any) -> None:
+def bodies(page: Any, path: str) -> list[Any]:
+    found: list[Any] = page.evaluate("(path) => publisher.bodies(path)", path)
+    return found
+
+
+def test_every_vector_and_every_answer_in_chromium(page: Any) -> None:
     result = page.evaluate("""async () => {
       const { checkVectors } = await import("/support/device_vectors.mjs");
+      const { wrongVerdicts } = await import("/support/check_answers.mjs");
       const vectors = await (await fetch("/vectors/test_vectors.json")).json();
+      const answers = await (await fetch("/protocol/answers.json")).json();
       const changed = vectors.slice(0, 1).map((v) => ({ ...v, seed: v.seed + 1 }));
       const releases = await import("/web/device/releases.js");
-      return { ...checkVectors(vectors, releases), notices: checkVectors(changed, releases).wrong.length };
+      const verdicts = wrongVerdicts(answers, await import("/web/device/check.js"));
+      return { ...checkVectors(vectors, releases), notices: checkVectors(changed, releases).wrong.length, verdicts };
     }""")
-    assert result["wrong"] == []
+    assert result["wrong"] == result["verdicts"] == []
     assert result["vectors"] > 500
     assert result["notices"] == 1, "other bytes must give another release, or the comparison says nothing"
 
 
-def test_a_readers_fortnight(page: Any, server: PublisherServer) -> None:
+def test_a_readers_fortnight(page: Any) -> None:
     open_device(page)
     front = page.evaluate("() => device.front(5)")
     assert [article["id"] for article in front["articles"]] == ["N0", "N1", "N2", "N3", "N4"]
@@ -106,81 +77,79 @@ def test_a_readers_fortnight(page: Any, server: PublisherServer) -> None:
     sent = page.evaluate("() => device.releaseDue()")
     assert [entry["status"] for entry in sent] == [201, 201]
     assert page.evaluate("() => device.releaseDue()") == []
-    reports = {report["kind"]: report for report in server.reports.values()}
+    reports = {report["kind"]: report for report in bodies(page, "/v1/reports")}
     assert reports["label"]["slate"]["articles"] == [f"N{number}" for number in range(30)]
     assert (reports["sketch"]["epoch"], reports["sketch"]["clicks"]) == (10, 1)
     for kind, report in reports.items():
         guarantee = Release.from_bytes(base64.b64decode(report["release"])).guarantee
-        assert guarantee.epsilon == server.model["epsilon"][kind]
+        assert guarantee.epsilon == {"sketch": 0.7, "label": 0.3}[kind]
     budget = page.evaluate("() => device.budget()")
     assert (budget["worst"], budget["purposes"]) == (1, {"sketch": 0.7, "label": 0.3})
     assert page.evaluate("() => device.kept()")["categories"] == {"food": 1}
-    assert all(url.startswith(page.address) for url in page.asked), "no request goes to anybody else"
-    logged = page.evaluate("() => device.sent()")
-    heard = [(method, body) for method, url, _, body in server.sent if url.startswith("/v1/")]
-    assert [(entry["method"], entry["json"]) for entry in logged] == heard, "the log shows all that left"
+    logged = [(entry["method"], entry["json"]) for entry in page.evaluate("() => device.sent()")]
+    heard = [(request["method"], request["body"]) for request in page.evaluate("() => publisher.sent")]
+    assert logged == heard, "the log shows all that left"
 
 
-def test_asking_again_costs_nothing_even_after_a_reload(page: Any, server: PublisherServer) -> None:
+def test_asking_again_costs_nothing_even_after_a_reload(page: Any) -> None:
     open_device(page)
     page.evaluate("() => device.clicked('N1')")
     next_epoch(page)
     page.evaluate("() => device.front(3)")
+    first = bodies(page, "/v1/recommend")
     page.reload()
     open_device(page, epoch=11)
     page.evaluate("() => device.front(3)")
-    bodies = [json.loads(body) for _, url, _, body in server.sent if url.endswith("/v1/recommend")]
-    assert bodies[0]["sketches"] == bodies[1]["sketches"] != []
+    assert first[0]["sketches"] == bodies(page, "/v1/recommend")[0]["sketches"] != []
     assert len(page.evaluate("() => device.budget().debits")) == 1
 
 
-def test_a_page_closed_between_debit_and_release_stays_paid(page: Any) -> None:
+def test_a_release_that_was_not_made_was_not_paid(page: Any) -> None:
+    """Debit and bytes are one transaction: a page that is closed in it leaves neither."""
     open_device(page)
     page.evaluate("() => device.clicked('N1')")
     next_epoch(page)
     page.evaluate("""async () => {
       const { openDevice } = await import("/web/device/device.js");
       const random = (count) => { if (count > 16) throw new Error("closed"); return new Uint8Array(count); };
-      const other = await openDevice({ url: "", database: "test", now: () => window.now, random });
-      await other.front(3).catch(() => {});
+      const fetch = (...request) => publisher.fetch(...request);
+      const other = await openDevice({ database: "test", now: () => window.now, random, fetch });
+      await other.front(3);
       await device.load();
     }""")
-    debits = page.evaluate("() => device.budget().debits")
-    assert [(debit["epsilon"], debit["state"]) for debit in debits] == [(0.7, "never finished")]
+    assert page.evaluate("() => device.budget().debits") == []
+    assert bodies(page, "/v1/recommend")[0]["sketches"] == []
     page.evaluate("() => device.releaseDue()")
-    assert len(page.evaluate("() => device.budget().debits")) == 1, "a second sketch would pass the lifetime ε"
+    assert len(page.evaluate("() => device.budget().debits")) == 1
 
 
-def test_the_length_is_hidden_where_the_publisher_says_so(page: Any, server: PublisherServer) -> None:
-    server.model["adjacency"] = "add/remove"
-    open_device(page)
+def test_the_length_is_hidden_where_the_publisher_says_so(page: Any) -> None:
+    open_device(page, adjacency="add/remove")
     page.evaluate("async () => { const f = await device.front(3); await device.clicked('N1', f.slate); }")
     next_epoch(page)
     next_epoch(page)
     page.evaluate("() => device.releaseDue()")
-    reports = list(server.reports.values())
-    assert [(report["kind"], report["epoch"], report["clicks"]) for report in reports] == [
+    assert [(report["kind"], report["epoch"], report["clicks"]) for report in bodies(page, "/v1/reports")] == [
         ("sketch", 10, None),
         ("sketch", 11, None),
     ]
 
 
-def test_open_categories_and_a_smaller_epsilon(page: Any, server: PublisherServer) -> None:
+def test_open_categories_and_a_smaller_epsilon(page: Any) -> None:
     open_device(page)
     page.evaluate("() => device.settings({ openCategories: ['sports'] })")
     for name in ("N0", "N4", "N1"):
         page.evaluate("(name) => device.clicked(name)", name)
     next_epoch(page)
     page.evaluate("() => device.front(3)")
-    body = json.loads([body for _, url, _, body in server.sent if url.endswith("/v1/recommend")][-1])
+    body = bodies(page, "/v1/recommend")[-1]
     assert body["open"] == [1, 0, 0, 0, 1, 0]
     assert [sketch["clicks"] for sketch in body["sketches"]] == [1]
     assert page.evaluate("() => device.kept().open") == 2
-    server.sent.clear()
-    page.evaluate("() => device.settings({ epsilon: 0 })")
+    page.evaluate("() => { publisher.sent = []; return device.settings({ epsilon: 0 }); }")
     assert page.evaluate("() => device.front(3)")["ranking"] == "local"
     page.evaluate("() => device.releaseDue()")
-    assert server.sent == []
+    assert page.evaluate("() => publisher.sent") == []
     refusal = page.evaluate("() => device.settings({ epsilon: 2 }).catch((error) => error.message)")
     assert "publisher's 1" in refusal
 
@@ -192,6 +161,8 @@ def test_forgetting(page: Any) -> None:
     page.evaluate("() => device.releaseDue()")
     page.evaluate("() => device.clicked('N2')")
     page.evaluate("() => device.forget()")
+    assert page.evaluate("() => device.articles()") == []
+    page.evaluate("() => device.refresh()")
     next_epoch(page)
     page.evaluate("() => device.releaseDue()")
     assert page.evaluate("() => device.kept()")["clicks"] == 0
@@ -199,61 +170,75 @@ def test_forgetting(page: Any) -> None:
     assert [(debit["epsilon"], debit["state"]) for debit in debits] == [(0.7, "forgotten")]
 
 
-def test_offline(page: Any, server: PublisherServer) -> None:
+def test_offline(page: Any) -> None:
     open_device(page)
     page.evaluate("() => device.clicked('N1')")
     next_epoch(page)
-    server.offline = True
+    page.evaluate("() => { publisher.offline = true; }")
     front = page.evaluate("() => device.front(3)")
     assert (front["ranking"], front["slate"], len(front["articles"])) == ("local", None, 3)
     page.evaluate("() => device.releaseDue()")
     status = page.evaluate("() => device.status()")
     assert not status["online"]
     assert "cannot be reached" in status["problem"]
-    server.offline = False
-    page.evaluate("() => device.releaseDue()")
-    assert len(server.reports) == 1
+    page.evaluate("() => { publisher.offline = false; return device.releaseDue(); }")
+    assert page.evaluate("() => publisher.reports.size") == 1
 
 
-def test_both_devices_rank_alike(page: Any, server: PublisherServer, tmp_path: Path) -> None:
-    from device_tools import Clock, device_of
+def test_the_first_articles_come_with_the_list_of_pages(page: Any) -> None:
+    open_device(page, whole=False)
+    asked = page.evaluate("() => publisher.sent.map((request) => request.url)")
+    assert asked == ["/v1/model", "/v1/catalogue"]
+    assert [article["id"] for article in page.evaluate("() => device.here(3)")["articles"]] == ["N0", "N1", "N2"]
+    status = page.evaluate("() => device.complete()")
+    assert (status["articles"], status["isComing"]) == (40, False)
+    names = page.evaluate("() => publisher.pages().map((page) => `/v1/catalogue/${page.name}`)")
+    assert page.evaluate("() => publisher.sent.slice(2).map((request) => request.url)") == names[::-1]
+    page.evaluate("async () => { await device.refresh(); await device.complete(); }")
+    assert len(page.evaluate("() => publisher.sent")) == 4 + len(names), "what is here is not asked for again"
 
-    device = device_of(server, tmp_path / "python", Clock())
-    open_device(page)
+
+def test_ranking_is_the_formula(page: Any) -> None:
+    open_device(page, ranking="local")
     for name in ("N3", "N17"):
-        device.clicked(name)
         page.evaluate("(name) => device.clicked(name)", name)
-    server.offline = True
-    ours = [(shown.article.id, shown.score) for shown in device.rank()]
-    theirs = page.evaluate("() => device.front(50)")["articles"]
-    assert [article["id"] for article in theirs] == [name for name, _ in ours]
-    assert [article["score"] for article in theirs] == pytest.approx([score for _, score in ours])
+    articles = page.evaluate("() => publisher.articles")
+    vectors = np.array([np.frombuffer(base64.b64decode(a["vector"]), np.int8) for a in articles], float)
+    interest = vectors[[3, 17]].mean(axis=0) * 0.01 - 0.01 * np.arange(8)
+    scores = np.array([a["base"] for a in articles]) + 2 * 0.01 * vectors @ interest
+    expected = {a["id"]: score for a, score in zip(articles, scores, strict=True) if a["id"] not in ("N3", "N17")}
+    ranked = page.evaluate("() => device.front(50)")["articles"]
+    assert [article["id"] for article in ranked] == sorted(expected, key=lambda name: -expected[name])
+    assert [article["score"] for article in ranked] == pytest.approx([expected[a["id"]] for a in ranked])
 
 
-def test_other_clicks_send_the_same_bytes_beside_the_releases(page: Any, server: PublisherServer) -> None:
-    """The releases differ, of course; all else, and their length, must not."""
-    server.model["adjacency"] = "add/remove"
-    heard = []
-    for database, clicks in (("a", []), ("b", ["N1"]), ("c", ["N8", "N9", "N9", "N30"])):
-        server.sent.clear()
-        server.slates = 0
-        page.evaluate("() => { window.now = undefined; }")
-        options = {"url": page.address, "database": database, "now": START + WEEK * 10, "seed": 3}
-        page.evaluate(OPEN, options)
-        for name in clicks:
-            page.evaluate("(name) => device.clicked(name)", name)
-        page.evaluate("() => device.front(5)")
-        next_epoch(page)
-        page.evaluate("async () => { await device.releaseDue(); await device.front(5); await device.refresh(); }")
-        heard.append([(method, url, _masked(body)) for method, url, _, body in server.sent])
-    assert heard[0] == heard[1] == heard[2]
-    assert sum("/v1/reports" in url for _, url, _ in heard[0]) == 1
+def test_a_newcomers_first_page_is_mixed(page: Any) -> None:
+    """As the protocol's page says it, computed here in the plainest way."""
+    script = """async (diversity) => {
+      const { Publisher, open } = await import("/support/mock_publisher.mjs");
+      window.publisher = new Publisher({ ranking: "local", diversity });
+      publisher.articles.forEach((article, n) => (article.category = n < 25 ? "news" : n % 2 ? "sports" : "food"));
+      await open({ database: null });
+      return device.here(40).articles;
+    }"""
+    plain, mixed = page.evaluate(script, 0), page.evaluate(script, 0.3)
+    scores, left, chosen = [article["score"] for article in plain], list(plain), []
+    while left:
+        before = [article["category"] for article in chosen]
+        values = [a["score"] - 0.3 * np.std(scores) * before.count(a["category"]) for a in left]
+        chosen.append(left.pop(int(np.argmax(values))))
+    assert [article["id"] for article in mixed] == [article["id"] for article in chosen]
+    assert [article["category"] for article in plain[:10]] == ["news"] * 10
+    assert {article["category"] for article in mixed[:10]} == {"news", "sports", "food"}
+    page.evaluate("() => device.clicked('N39')")
+    ranked = page.evaluate("() => device.here(40).articles.map((article) => article.score)")
+    assert ranked == sorted(ranked, reverse=True), "who reads is known, and gets the plain order"
 
 
-def _masked(body: str) -> str:
-    """Blank what was released, and the random names that were drawn after it."""
-    fields = json.loads(body) if body else {}
-    for holder in (fields, *fields.get("sketches", [])):
-        for name in {"release", "id"} & set(holder):
-            holder[name] = len(holder[name])
-    return json.dumps(fields)
+@pytest.mark.parametrize(
+    ("epsilon", "shown"),
+    [(0.8999999999999999, "0.9"), (0.1 + 0.2, "0.3"), (0.7001, "0.701"), (12.34, "12.4"), (0, "0"), (1234.5, "1240")],
+)
+def test_epsilon_is_shown_with_three_digits_and_never_below_the_truth(page: Any, epsilon: float, shown: str) -> None:
+    script = 'async (epsilon) => (await import("/web/device/statement.js")).shownEpsilon(epsilon)'
+    assert page.evaluate(script, epsilon) == shown

@@ -16,6 +16,7 @@ import pytest
 from served_world import TOPICS, StandInModel, running_server, small_world
 
 from discreet.device.reports import label, label_mechanism, sketch_mechanism
+from discreet.privacy.guarantee import Unit
 from discreet.privacy.noise import SecureNoise
 from discreet.privacy.release import Release
 from discreet.serving.limits import Limits
@@ -219,7 +220,7 @@ def put(position, value):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (put(3, b"\x03"), "unit user"),
+        (put(3, bytes([list(Unit).index(Unit.USER)])), "unit user"),
         (put(5, b"\x02"), "adversary outsider"),
         (put(6, b"\x02"), "scope lifetime"),
         (put(8, struct.pack("<d", math.inf)), "epsilon inf"),

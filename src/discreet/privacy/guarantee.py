@@ -21,10 +21,10 @@ class Unit(StrEnum):
     """
 
     CLICK = "click"
+    CLICKS = "history of clicks"
     RATING_VALUE = "rating value"
     RATING = "rating"
     USER = "user"
-    CLICKS = "history of clicks"
 
 
 class Adjacency(StrEnum):

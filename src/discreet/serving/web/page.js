@@ -8,14 +8,15 @@
 import { openDevice } from "./device/device.js";
 import { showChoices, wireChoices } from "./page/choices.js";
 import { byId, say, show } from "./page/dom.js";
-import { openReader, showNews, showNotice, showSections } from "./page/news.js";
+import { clearNews, showNews, showNotice, showSections } from "./page/news.js";
 import { showPanel, showPromise } from "./page/panel.js";
+import { closeReader, openReader, wireReader } from "./page/reader.js";
 import { until } from "./page/words.js";
 
-const FIRST = 25, RETRY_SECONDS = 15;
+const FIRST = 25, MOST = 200, RETRY_SECONDS = 15;
 
 const device = await openDevice();
-const page = { front: null, section: null, limit: FIRST, epoch: null, categories: [], opened: 0 };
+const page = { front: null, section: null, limit: FIRST, epoch: null, opened: 0 };
 let queue = Promise.resolve();
 
 /** One thing at a time; what fails is said, and the page goes on. */
@@ -29,32 +30,42 @@ function inTurn(work) {
 
 function render() {
   showNotice(device.status());
-  if (!device.model || !page.front) return;
-  showSections(page.categories, page.section, chooseSection);
-  showNews(visibleFront(), page.section, page.limit, openArticle);
   showPanel(device);
+  if (!device.model || !page.front) return;
+  const categories = device.categories();
+  showSections(categories, page.section, chooseSection);
+  showNews(visibleFront(), page.section, page.limit, openArticle);
+  showChoices(device, categories, act);
 }
 
 /** The front page, or a section of the whole catalogue: chosen here, so that nobody is told which one is looked at. */
 function visibleFront() {
-  if (page.section === null) return page.front;
-  const articles = device.articles().filter((article) => article.category === page.section);
-  return device.again({ articles: articles.map((a) => ({ ...a, score: a.base, personal: 0 })), slate: null, ranking: "local" });
+  return page.section === null ? page.front : device.here(page.limit + 1, { category: page.section });
 }
 
+/** What is here is shown at once, and the rest of the catalogue is fetched behind it. */
 async function fetchNews() {
-  const { articles } = await device.refresh();
+  const { isComing } = await device.refresh();
   if (!device.model) {
-    say("empty", "The newsroom cannot be reached. This page tries again by itself in a moment.");
+    page.front = null;
+    clearNews("The newsroom cannot be reached. This page tries again by itself in a moment.");
+    render();
     return;
   }
-  const numbers = new Map();
-  for (const { category } of device.articles()) numbers.set(category, (numbers.get(category) ?? 0) + 1);
-  page.categories = [...numbers.keys()].sort((a, b) => numbers.get(b) - numbers.get(a));
-  page.front = await device.front(Math.max(FIRST, Math.min(device.model.shortlist_size, articles)));
-  page.limit = FIRST;
   showPromise(device.model);
-  showChoices(device, page.categories, act);
+  page.limit = FIRST;
+  if (isComing && !page.front) {
+    page.front = device.here(MOST);
+    render();
+  }
+  await device.complete();
+  page.front = await device.front(MOST);
+  rankAnew();
+}
+
+/** With the clicks since, here; nothing is asked. */
+function rankAnew() {
+  if (device.model && page.front) page.front = page.front.ranking === "local" ? device.here(MOST) : device.again(page.front);
   render();
 }
 
@@ -64,15 +75,17 @@ function chooseSection(section) {
   render();
 }
 
-function openArticle(article, place) {
+/** A click waits for nobody: it is kept while requests are under way. */
+async function openArticle(article, place) {
   page.opened = place;
   openReader(article);
-  inTurn(async () => {
+  try {
     await device.clicked(article.id, page.section === null ? page.front.slate : null);
-    page.front = device.again(page.front);
-    render();
+    rankAnew();
     announce("Kept on this device. The ranking has followed.");
-  });
+  } catch (error) {
+    await inTurn(() => { throw error; });
+  }
 }
 
 function act(work, words, anew = false) {
@@ -98,18 +111,38 @@ function tick() {
   const words = until((epoch + 1) * length - since);
   say("countdown", words);
   say("strip-countdown", words);
-  if (page.epoch !== null && epoch > page.epoch) inTurn(sendDue);
+  if (page.epoch !== null && epoch !== page.epoch) inTurn(sendDue);
   page.epoch = epoch;
 }
 
 async function sendDue() {
+  if (!device.model) return;
   await device.releaseDue();
   showNotice(device.status());
   showPanel(device);
 }
 
 function retry() {
-  if (!device.status().online || !page.front) inTurn(page.front ? async () => { await device.refresh(); await sendDue(); } : fetchNews);
+  const { online, isComing } = device.status();
+  if (!page.front || isComing) inTurn(fetchNews);
+  else if (!online) inTurn(async () => { await device.refresh(); await sendDue(); });
+}
+
+/** Another tab did something. */
+function hear(what) {
+  if (what !== "forgotten") return rankAnew();
+  closeReader();
+  page.front = null;
+  clearNews("Everything was forgotten in another window.");
+  return inTurn(fetchNews);
+}
+
+/** Within the page without a step in the history: Back is for closing an article. */
+function goThere(event) {
+  event.preventDefault();
+  const target = document.querySelector(event.currentTarget.getAttribute("href"));
+  target.focus({ preventScroll: true });
+  target.scrollIntoView();
 }
 
 function start() {
@@ -123,17 +156,20 @@ function start() {
     render();
     byId("articles").children[place]?.querySelector("button").focus();
   });
-  byId("reader").addEventListener("close", () => {
+  wireReader(() => {
     const items = byId("articles").children;
     (items[Math.min(page.opened, items.length - 1)]?.querySelector("button") ?? byId("news")).focus();
   });
+  for (const link of document.querySelectorAll("a[href='#news'], a[href='#privacy']")) link.addEventListener("click", goThere);
   wireChoices(device, act);
+  device.onchange = hear;
   window.addEventListener("online", retry);
   setInterval(retry, RETRY_SECONDS * 1000);
   setInterval(tick, 1000);
+  navigator.serviceWorker?.register("/worker.js").catch(() => {});
   inTurn(fetchNews).then(async () => {
     tick();
-    if (device.model) await inTurn(sendDue);
+    await inTurn(sendDue);
     document.documentElement.dataset.ready = "true";
   });
 }

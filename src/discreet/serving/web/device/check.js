@@ -9,8 +9,10 @@ import { SCHEMA } from "./schema.js";
 
 export const LIMITS = SCHEMA.limits;
 
-/** An answer that is not as agreed; its message is one line for the reader. */
-export class NotAsAgreed extends Error {}
+/** An answer that is not as agreed: the message is one line for the reader, `path` the field if it was one. */
+export class NotAsAgreed extends Error {
+  path = null;
+}
 
 /** An answer's bytes as checked values. `kind`: "model", "catalogue", "page" or "recommend". */
 export function read(kind, bytes) {
@@ -80,5 +82,5 @@ const TYPES = {
 };
 
 function refuse(path, problem) {
-  throw new NotAsAgreed(`the server's answer is not as agreed: ${path} ${problem}`);
+  throw Object.assign(new NotAsAgreed(`the server's answer is not as agreed: ${path} ${problem}`), { path });
 }

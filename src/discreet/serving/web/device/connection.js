@@ -1,8 +1,8 @@
 /** The server: whatever leaves this device leaves through `ask`, and is written to the log that the reader can see. */
 
-import { answer } from "./storage.js";
+import { LIMITS, parse } from "./check.js";
 
-const LOGGED = 500;
+const LOGGED = 500, PATIENCE = 60_000;
 
 export class Connection {
   online = false;
@@ -21,22 +21,24 @@ export class Connection {
   }
 
   async load() {
-    this.sent = await this.#storage.all("sent");
+    this.sent = await this.#storage.transaction(["sent"], "readonly", ({ sent }) => sent.all());
   }
 
-  /** The server's reply, {status, etag, text}, or null if there was none. */
-  async ask(method, path, body = null, etag = "") {
+  /** The server's reply, {status, bytes}, or null if there was none. Nothing of an earlier reply goes with a request. */
+  async ask(method, path, body = null) {
     const headers = body === null ? {} : { "Content-Type": "application/json" };
-    if (etag) headers["If-None-Match"] = etag;
     const entry = { time: Math.floor(this.#now()), method, url: this.#url + path, json: body ?? "", status: null };
+    const options = {
+      method, headers, credentials: "omit", referrerPolicy: "no-referrer", cache: "no-store", redirect: "error",
+      signal: AbortSignal.timeout(PATIENCE),
+    };
     let reply = null;
     try {
-      const options = { method, headers, credentials: "omit", referrerPolicy: "no-referrer", cache: "no-store" };
       const response = await this.#fetch(entry.url, body === null ? options : { ...options, body });
-      reply = { status: response.status, etag: response.headers.get("ETag") ?? "", text: await response.text() };
-      entry.status = reply.status;
+      entry.status = response.status;
+      reply = { status: response.status, bytes: await bytesOf(response) };
       this.online = true;
-      this.problem = reply.status < 400 ? null : `${path.split("?")[0]}: ${reply.status}, ${reason(reply.text)}`;
+      this.problem = reply.status < 400 ? null : `${path}: ${reply.status}, ${reason(reply.bytes) ?? "no reason given"}`;
     } catch (error) {
       this.online = false;
       this.problem = `the server cannot be reached (${error.message}); working with what is here`;
@@ -46,19 +48,48 @@ export class Connection {
   }
 
   async #log(entry) {
-    entry.number = await this.#storage.add("sent", entry);
-    this.sent.push(entry);
-    if (this.sent.length > LOGGED) {
-      const { number } = this.sent.shift();
-      await this.#storage.transaction(["sent"], "readwrite", ({ sent }) => answer(sent.delete(number)));
+    try {
+      entry.number = await this.#storage.transaction(["sent"], "readwrite", async ({ sent }) => {
+        const number = await sent.add(entry);
+        await sent.delete(number - LOGGED);
+        return number;
+      });
+    } catch {
+      entry.number = (this.sent.at(-1)?.number ?? 0) + 1;
     }
+    this.sent = [...this.sent, entry].slice(-LOGGED);
   }
 }
 
-function reason(text) {
+/** The body, as far as an answer may be long. */
+async function bytesOf(response) {
+  const parts = [];
+  let size = 0;
+  for (const reader = response.body?.getReader(); reader; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    parts.push(value);
+    size += value.length;
+    if (size > LIMITS.max_answer_bytes) {
+      reader.cancel().catch(() => {});
+      throw new Error("its answer does not end");
+    }
+  }
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
+
+/** The one line of a refusal, {"error": "…"}; null if that is not what came. */
+export function reason(bytes) {
   try {
-    return String(JSON.parse(text).error ?? "no reason given");
+    const { error } = parse(bytes);
+    return typeof error === "string" ? error.slice(0, 200) : null;
   } catch {
-    return "no reason given";
+    return null;
   }
 }

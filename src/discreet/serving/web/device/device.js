@@ -1,13 +1,15 @@
 /**
- * The reader's device in a browser: keeps clicks here, pays before it tells anything, ranks by itself.
+ * The reader's device in a browser: keeps clicks here, pays before it tells anything, ranks by itself, and trusts
+ * nothing that a server says (docs/reference/protocol.md).
  *
  * It needs no other script and asks no other server than the publisher's. What is private lives in one IndexedDB
- * database; what leaves is a release of `releases.js` (a sketch of an epoch, a label of an impression), and each was
- * debited, with the transaction completed, before it was made.
+ * database; what leaves is a release (a sketch of an epoch, a label of a slate), paid in the transaction that made it.
  *
  *     import { openDevice } from "./device/device.js";
- *     const device = await openDevice({ url: "" });
- *     await device.refresh();
+ *     const device = await openDevice();
+ *     await device.refresh();       // terms, and the articles to show first
+ *     show(device.here(20));        // ranked here, nothing asked
+ *     await device.complete();      // the rest of the catalogue
  *     const front = await device.front(20);
  *
  * openDevice({url, fetch, random, now, database}) → Promise of a device
@@ -15,170 +17,178 @@
  *     fetch     as window.fetch (for tests)
  *     random    count → Uint8Array of that many random bytes (for tests; else crypto.getRandomValues)
  *     now       () → seconds since 1970
- *     database  the name of the IndexedDB database, "discreet"
+ *     database  the name of the IndexedDB database, "discreet"; null for memory; or a storage that is open
  *
- * device.model                      what /v1/model said last, or null if it was never reached
- * device.status()                   {online, problem, articles, clicks, stopped}: `problem` is one plain sentence or null;
- *                                   `stopped` says why nothing is released any more (the publisher changed its promise),
- *                                   or null
- * await device.refresh()            fetch model and catalogue (only what is new); offline, keeps what it has → status()
- * device.articles()                 the catalogue: [{id, title, abstract, category, published, topic, base, read}],
- *                                   the best `base` first; `read` is known only here
- * await device.front(limit, {category})
- *                                   → {articles: [{…as above, score, personal}], slate, ranking, personal}: what the page
- *                                   shows, best first, without articles read already. `slate` is the id to hand to
- *                                   `clicked` (null if the ranking was made here alone: nothing is reported then),
- *                                   `ranking` "local", "shortlist" or "server", `score` the whole score and
- *                                   `personal` the part of it that the kept clicks made
+ * device.model                      the terms of /v1/model that were accepted last, or null
+ * device.onchange                   called with "changed" or "forgotten" when another tab did something
+ * device.status()                   {online, problem, articles, clicks, stopped, lasts, isComing}: `problem` is one plain
+ *                                   sentence or null; `stopped` says why nothing is released any more, or null; `lasts` is
+ *                                   false if the browser keeps nothing; `isComing` is true until all pages are there
+ * await device.refresh()            fetch terms and catalogue; offline, keeps what it has → status()
+ * await device.complete()           fetch the catalogue's pages that are not here yet → status()
+ * device.articles()                 what is known: [{id, title, category, published, topic, base, read, …}], the best first
+ * device.categories()               [{category, articles, isOpen, opened, later}], the largest first: `opened` of its
+ *                                   articles are counted in clear, `later` came or changed after it was opened
+ * device.here(limit, {category})    → {articles: [{…as above, score, personal}], slate: null, ranking: "local", personal}:
+ *                                   ranked here, without articles read already; nothing is asked
+ * await device.front(limit)         the same in the way that the publisher ranks; `slate` is to be handed to `clicked`
+ *                                   (null if nothing is reported), `ranking` "local", "shortlist" or "server"
  * device.again(front)               the same articles ranked anew with the clicks since, without asking the server
  * await device.clicked(id, slate)   remember a click, here; `slate` as `front` gave it, if it was clicked there
- * await device.releaseDue()         make and send what is due: a sketch of each finished epoch, the label of each slate
- *                                   that was followed by another; → [{time, method, url, json, status}] sent just now.
- *                                   What could not be sent is sent next time, the same bytes.
- * device.sent()                     the log of everything that left this device: [{time, method, url, json, status}]
- *                                   (`json` is the exact text of the body, "" for a GET; the latest 500)
- * device.kept()                     what is kept here: {clicks, open, topics: [K counts], categories: {name: count},
- *                                   read: [ids]}
- * device.budget()                   {unit, adjacency, lifetime, worst, purposes: {sketch, label}, debits: […],
- *                                   epochs: [{epoch, epsilon}], user}: `worst` is the most that one click has cost,
- *                                   `purposes` the most one click has paid for each, `user` the bound for all clicks together
+ * await device.releaseDue()         make and send what is due; → the log's new entries. What could not be sent is sent next
+ *                                   time, the same bytes
+ * device.sent()                     the log of what left this device: [{time, method, url, json, status}], the latest 500
+ *                                   (`json` is the exact text of the body, "" for a GET)
+ * device.kept()                     {clicks, open, topics: [K counts], categories: {name: count}, read: [{id, title}]}
+ * device.budget()                   {unit, adjacency, lifetime, worst, purposes: {sketch, label}, debits, epochs, user}:
+ *                                   `worst` is the most that one click has cost, `user` bounds all clicks together
  * device.statement()                the same in plain sentences, [string]
  * device.settings()                 {epsilon, openCategories}
  * await device.settings({epsilon, openCategories})
- *                                   `epsilon`: null for the publisher's, or a smaller one, which limits what is released:
- *                                   sketches and labels if it covers both, sketches if it covers these, else nothing:
- *                                   ranking is then done here alone. (The server takes no other ε than its own.)
- *                                   `openCategories`: categories whose clicks you do not mind to tell: they are
- *                                   counted exactly and sent in clear. Both apply to later clicks and epochs only.
- * await device.forget()             the history goes, and everything kept from it; the debits stay
+ *                                   `epsilon`: null, or the most that one click may ever cost: a limit in the ledger.
+ *                                   `openCategories`: a category that is opened means the articles in it now: clicks on
+ *                                   these are counted exactly and sent in clear, from now on.
+ * await device.forget()             the history goes, and everything that a server handed out; the debits stay
  */
 
 import { Catalogue, shown } from "./catalogue.js";
+import { NotAsAgreed, read } from "./check.js";
+import { Clicks } from "./clicks.js";
 import { Connection } from "./connection.js";
 import { Ledger } from "./ledger.js";
-import { personalScores, toBase64 } from "./ranking.js";
-import { labelMechanism, sketchMechanism } from "./releases.js";
-import { answer, openStorage } from "./storage.js";
+import { bestFirst, diversified, personalScores } from "./ranking.js";
+import { keepSlate } from "./slates.js";
+import { sentences } from "./statement.js";
+import { STORES, openStorage } from "./storage.js";
+import { Tabs } from "./tabs.js";
+import { Telling } from "./telling.js";
+import { readTerms } from "./terms.js";
 
-const API = 2, MOST_SKETCHES = 128, MOST_CLICKS = 1000;
-const CHOICES = { epsilon: null, openCategories: [] };
+const STAYS = ["debits", "meta"], HANDED_OUT = ["model", "catalogue", "coming", "latest slate"];
+const UNKNOWN = { title: "", category: "", topic: 0, vector: new Int8Array(0) };
 
 export async function openDevice({ url = "", fetch, random, now, database = "discreet" } = {}) {
   random ??= (count) => crypto.getRandomValues(new Uint8Array(count));
   now ??= () => Date.now() / 1000;
-  const storage = await openStorage(database);
+  const storage = database?.transaction ? database : await openStorage(database);
   const server = new Connection(url, fetch ?? ((...request) => globalThis.fetch(...request)), now, storage);
-  const device = new Device({ server, random, now, storage });
+  const device = new Device({ server, random, now, storage, name: storage.lasts ? database : null });
   await device.load();
   return device;
 }
 
 class Device {
+  model = null;
+  onchange = () => {};
   #server;
-  #random;
   #now;
   #storage;
   #ledger;
-  #etag = "";
-  #choices = CHOICES;
   #catalogue;
-  #clicks = [];
-  model = null;
+  #clicks;
+  #telling;
+  #tabs;
 
-  constructor({ server, random, now, storage }) {
+  constructor({ server, random, now, storage, name }) {
     this.#server = server;
-    this.#random = random;
     this.#now = now;
     this.#storage = storage;
     this.#ledger = new Ledger(storage, random, now);
     this.#catalogue = new Catalogue(storage);
+    this.#clicks = new Clicks(storage);
+    const parts = { storage, server, random, ledger: this.#ledger, catalogue: this.#catalogue, clicks: this.#clicks };
+    this.#telling = new Telling(parts);
+    this.#tabs = new Tabs(name, (what) => this.#hear(what));
   }
 
   /** Everything that is kept, into memory. */
   async load() {
-    const kept = await this.#storage.meta("model");
-    this.#choices = (await this.#storage.meta("choices")) ?? CHOICES;
-    this.#clicks = await this.#storage.all("clicks");
-    await this.#server.load();
+    await this.#look();
     await this.#catalogue.load();
-    if (kept) {
-      this.#etag = kept.etag;
-      await this.#begin(kept.model);
-    }
+    const kept = await this.#storage.transaction(["meta"], "readonly", ({ meta }) => meta.get("model"));
+    this.model = kept?.value ?? null;
+    if (this.model) await this.#ledger.open(this.model);
   }
 
   status() {
-    const { size } = this.#catalogue.articles;
-    const stopped = this.#stopped();
-    return { online: this.#server.online, problem: this.#server.problem, articles: size, clicks: this.#clicks.length, stopped };
+    const { online, problem } = this.#server;
+    return {
+      online, problem, articles: this.#catalogue.articles.length, clicks: this.#clicks.all.length, stopped: this.#telling.stopped(this.model),
+      lasts: this.#storage.lasts, isComing: this.#catalogue.isComing,
+    };
   }
 
   async refresh() {
-    const reply = await this.#server.ask("GET", "/v1/model", null, this.#etag);
-    if (reply?.status === 200) {
-      await this.#understanding(async () => {
-        const model = JSON.parse(reply.text);
-        if (model.api !== API || model.unit !== "click") throw new Error(`api ${model.api} is not known to this page`);
-        const { sketch, label, lifetime } = model.epsilon;
-        if (!(sketch >= 0 && label >= 0 && sketch + label <= lifetime)) throw new Error("its ε do not add up");
-        this.#etag = reply.etag;
-        await this.#storage.keepMeta("model", { model, etag: reply.etag });
-        await this.#begin(model);
-      });
-    }
-    if (reply && this.model) await this.#understanding(() => this.#catalogue.fetch(this.#server, this.model.model));
+    const reply = await this.#server.ask("GET", "/v1/model");
+    if (reply?.status === 200) await this.#telling.trying(() => this.#accept(readTerms(reply.bytes, this.#now())));
+    if (reply && this.model) await this.#telling.trying(() => this.#catalogue.refresh(this.#server, this.model));
+    return this.status();
+  }
+
+  async complete() {
+    if (this.model) await this.#telling.trying(() => this.#catalogue.complete(this.#server, this.model));
     return this.status();
   }
 
   articles() {
-    const read = new Set(this.#clicks.map((click) => click.article));
-    return [...this.#catalogue.articles.values()].map((a) => shown(a, read.has(a.id))).sort((a, b) => b.base - a.base);
+    const read = this.#read();
+    return this.#catalogue.articles.map((article) => shown(article, read.has(article.id))).sort((a, b) => b.base - a.base);
   }
 
-  async front(limit = 20, { category = null } = {}) {
-    this.#requireModel();
-    if (this.model.ranking !== "local" && this.#makesSketches()) {
-      const reply = await this.#server.ask("POST", "/v1/recommend", await this.#recommendBody(limit, category));
-      if (reply?.status === 200) {
-        const front = await this.#understanding(() => this.#slate(JSON.parse(reply.text), limit));
-        if (front) return front;
-      }
+  categories() {
+    const { open } = this.#clicks.choices;
+    const found = new Map();
+    for (const { id, title, category } of this.#catalogue.articles) {
+      if (!found.has(category)) found.set(category, { category, articles: 0, isOpen: open.has(category), opened: 0, later: 0 });
+      const entry = found.get(category);
+      entry.articles++;
+      if (entry.isOpen) entry[open.get(category).get(id) === title ? "opened" : "later"]++;
     }
-    const candidates = [...this.#catalogue.articles.values()].filter((a) => category === null || a.category === category);
-    const articles = this.#rank(candidates, candidates.map((article) => article.base));
-    return { articles: articles.slice(0, limit), slate: null, ranking: "local", personal: this.#clicks.length > 0 };
+    return [...found.values()].sort((a, b) => b.articles - a.articles);
+  }
+
+  here(limit = 20, { category = null } = {}) {
+    this.#requireModel();
+    const { articles } = this.#catalogue;
+    const candidates = category === null ? articles : articles.filter((article) => article.category === category);
+    const ranked = this.#rank(candidates, Float64Array.from(candidates, (article) => article.base), limit);
+    return { articles: ranked, slate: null, ranking: "local", personal: this.#clicks.all.length > 0 };
+  }
+
+  async front(limit = 20) {
+    this.#requireModel();
+    if (this.model.ranking !== "local" && this.#telling.makesSketches(this.model)) {
+      await this.#telling.trying(() => this.#telling.sketch(this.model));
+      const reply = await this.#server.ask("POST", "/v1/recommend", this.#telling.question(this.model));
+      const front = reply?.status === 200 && (await this.#telling.trying(() => this.#slate(read("recommend", reply.bytes), limit)));
+      if (front) return front;
+    }
+    return this.here(limit);
   }
 
   again({ articles, ...front }) {
-    const candidates = articles.map((article) => this.#catalogue.articles.get(article.id) ?? { ...article, vector: "" });
-    let ranked = this.#rank(candidates, articles.map(({ score, personal }) => score - personal));
+    if (!this.#clicks.all.length) return { ...front, articles };
+    const candidates = articles.map((article) => this.#catalogue.get(article.id) ?? { ...UNKNOWN, ...article });
+    const ranked = this.#rank(candidates, Float64Array.from(articles, ({ score, personal }) => score - personal), articles.length);
     const places = new Map(articles.map((article, place) => [article.id, place]));
-    if (front.ranking === "server") ranked = ranked.sort((a, b) => places.get(a.id) - places.get(b.id));
-    return { ...front, articles: ranked, personal: this.#clicks.length > 0 };
+    if (front.ranking === "server") ranked.sort((a, b) => places.get(a.id) - places.get(b.id));
+    return { ...front, articles: ranked, personal: true };
   }
 
   async clicked(id, slate = null) {
-    this.#requireModel();
-    const article = this.#catalogue.articles.get(id) ?? { category: "", topic: 0, vector: "" };
-    const category = article.category ?? "";
-    await this.#storage.add("clicks", {
-      time: Math.floor(this.#now()), epoch: await this.#ledger.currentEpoch(), article: id, category, slate,
-      open: this.#choices.openCategories.includes(category), space: this.model.space, topic: article.topic,
-      vector: article.vector,
-    });
-    this.#clicks = await this.#storage.all("clicks");
+    if (!this.#ledger.header) return;
+    const article = this.#catalogue.get(id) ?? { ...UNKNOWN, id };
+    const { space } = this.#catalogue;
+    await this.#clicks.add(article, { time: Math.floor(this.#now()), epoch: this.#ledger.currentEpoch(), space, slate });
+    this.#tabs.tell("changed");
   }
 
   async releaseDue() {
     this.#requireModel();
-    const before = this.sent().at(-1)?.number ?? 0;
-    await this.#reportLabels();
-    if (this.model.reports) for (const sketch of await this.#sketches()) await this.#reportSketch(sketch);
-    for (const { number, body } of await this.#storage.all("reports")) {
-      const reply = await this.#server.ask("POST", "/v1/reports", body);
-      if (!reply || reply.status >= 500 || reply.status === 429) break;
-      await this.#storage.transaction(["reports"], "readwrite", ({ reports }) => answer(reports.delete(number)));
-    }
+    const before = this.#server.sent.at(-1)?.number ?? 0;
+    await this.#telling.due(this.model);
+    await this.#look();
+    this.#tabs.tell("changed");
     return this.sent().filter((entry) => entry.number > before);
   }
 
@@ -187,212 +197,105 @@ class Device {
   }
 
   kept() {
-    const topics = new Array(this.model?.topics ?? 0).fill(0), categories = {};
-    for (const click of this.#clicks) {
-      topics[this.#topic(click)]++;
-      categories[click.category] = (categories[click.category] ?? 0) + 1;
+    const topics = new Array(this.model?.topics ?? 0).fill(0), categories = new Map(), read = new Map();
+    for (const click of this.#clicks.all) {
+      if (this.model) topics[this.#catalogue.topicOf(click, this.model)]++;
+      categories.set(click.category, (categories.get(click.category) ?? 0) + 1);
+      read.set(click.article, click.title ?? this.#catalogue.get(click.article)?.title ?? "");
     }
-    const read = [...new Set(this.#clicks.map((click) => click.article))];
-    const open = this.#clicks.filter((click) => click.open).length;
-    return { clicks: this.#clicks.length, open, topics, categories, read };
+    const open = this.#clicks.all.filter((click) => click.open).length;
+    const titles = [...read].map(([id, title]) => ({ id, title }));
+    return { clicks: this.#clicks.all.length, open, topics, categories: Object.fromEntries(categories), read: titles };
   }
 
   budget() {
-    this.#requireModel();
+    if (!this.#ledger.header) this.#requireModel();
     return this.#ledger.statement();
   }
 
   statement() {
-    const { lifetime, adjacency, worst, user, debits } = this.budget();
-    const { clicks, open } = this.kept();
-    const change = adjacency === "substitute" ? "replaced by another" : "there or not";
-    const lines = [
-      `Any one of your clicks may cost at most ε = ${lifetime} over its life (a click ${change}, against the server).`,
-      `The most that one click has cost so far is ε = ${worst}; all of them together at most ε = ${user}.`,
-      `${debits.length} releases were paid for. ${clicks} clicks are kept on this device.`,
-    ];
-    if (open) lines.push(`${open} of them are counted in clear, as you chose. Nothing protects these.`);
-    const stopped = this.#stopped();
-    if (stopped) lines.push(`Nothing more is released: ${stopped}.`);
-    return lines;
+    return sentences(this.budget(), this.kept(), this.#telling.stopped(this.model));
   }
 
   settings(choices) {
-    return choices === undefined ? { ...this.#choices } : this.#choose(choices);
+    if (choices !== undefined) return this.#choose(choices);
+    const { epsilon, open } = this.#clicks.choices;
+    return { epsilon, openCategories: [...open.keys()] };
   }
 
   async forget() {
-    this.#requireModel();
-    const gone = ["clicks", "slates", "sketches", "reports", "sent"];
-    await this.#ledger.forget(gone, (stores) => Promise.all(gone.map((name) => answer(stores[name].clear()))));
-    this.#clicks = [];
-    await this.#server.load();
+    await this.#storage.transaction(Object.keys(STORES), "readwrite", async (stores) => {
+      if (this.#ledger.header) await this.#ledger.forget(stores);
+      for (const name of Object.keys(STORES)) if (!STAYS.includes(name)) await stores[name].clear();
+      for (const name of HANDED_OUT) await stores.meta.delete(name);
+      await stores.meta.put({ name: "choices", value: { epsilon: this.#clicks.choices.epsilon } });
+    });
+    this.#tabs.tell("forgotten");
+    await this.load();
   }
 
-  async #choose({ epsilon = this.#choices.epsilon, openCategories = this.#choices.openCategories }) {
-    const most = this.model?.epsilon.lifetime ?? Infinity;
-    if (epsilon !== null && !(epsilon >= 0 && epsilon <= most)) {
+  /** The server's slate as the reader sees it: what is known of it, re-ranked here or in the server's order. */
+  async #slate(answer, limit) {
+    if (answer.model !== this.model.model) throw new NotAsAgreed("the server's list is of another model");
+    const slate = await keepSlate(this.#storage, answer, this.#catalogue, this.#ledger.currentEpoch());
+    const known = answer.articles.filter(({ id }) => this.#catalogue.get(id));
+    const candidates = known.map(({ id }) => this.#catalogue.get(id));
+    const places = new Map(known.map(({ id }, place) => [id, place]));
+    const ranked = this.#rank(candidates, Float64Array.from(known, ({ base }) => base), candidates.length);
+    const { ranking } = this.model;
+    if (ranking === "server") ranked.sort((a, b) => places.get(a.id) - places.get(b.id));
+    return { articles: ranked.slice(0, limit), slate, ranking, personal: this.#clicks.all.length > 0 };
+  }
+
+  #rank(candidates, bases, limit) {
+    const clicks = this.#clicks.all, read = this.#read();
+    const own = personalScores(candidates, clicks.map((click) => this.#catalogue.vectorOf(click, this.model)).filter(Boolean), this.model);
+    const scores = bases.map((base, place) => base + own[place]);
+    let places = bestFirst(scores);
+    const { diversity = 0 } = this.model;
+    if (!clicks.length) places = diversified(places, scores, candidates.map((article) => article.category), diversity);
+    const ranked = [];
+    for (const place of places) {
+      if (ranked.length >= limit) break;
+      const article = candidates[place];
+      if (!read.has(article.id)) ranked.push({ ...shown(article, false), score: scores[place], personal: own[place] });
+    }
+    return ranked;
+  }
+
+  #read() {
+    return new Set(this.#clicks.all.map((click) => click.article));
+  }
+
+  async #accept(model) {
+    await this.#storage.transaction(["meta"], "readwrite", ({ meta }) => meta.put({ name: "model", value: model }));
+    await this.#ledger.open(model);
+    this.model = model;
+  }
+
+  async #choose({ epsilon, openCategories }) {
+    const most = this.#ledger.header?.lifetime ?? Infinity;
+    if (typeof epsilon === "number" && !(epsilon >= 0 && epsilon <= most)) {
       throw new RangeError(`your ε may be from 0 to the publisher's ${most}, not ${epsilon}`);
     }
-    this.#choices = { epsilon, openCategories: [...openCategories] };
-    await this.#storage.keepMeta("choices", this.#choices);
+    await this.#clicks.choose({ epsilon, openCategories }, this.#catalogue.articles);
+    this.#tabs.tell("changed");
     return this.settings();
   }
 
-  async #begin(model) {
-    this.model = model;
-    await this.#ledger.open(model);
+  async #look() {
+    await this.#clicks.load();
+    await this.#ledger.load();
+    await this.#server.load();
   }
 
-  #stopped() {
-    return this.model ? this.#ledger.conflict(this.model) : null;
+  async #hear(what) {
+    if (what === "forgotten") await this.load();
+    else await this.#look();
+    this.onchange(what);
   }
 
   #requireModel() {
     if (!this.model) throw new Error(this.#server.problem ?? "the server was never reached, so there is nothing to show");
-  }
-
-  async #recommendBody(limit, category) {
-    const sketches = (await this.#sketches()).map(({ epoch, clicks, payload }) => ({
-      epoch, clicks, release: toBase64(payload),
-    }));
-    const body = { space: this.model.space, sketches, limit: Math.min(500, Math.max(limit, this.model.shortlist_size)) };
-    const open = this.#clicks.filter((click) => click.open);
-    if (open.length) {
-      body.open = new Array(this.model.topics).fill(0);
-      for (const click of open) body.open[this.#topic(click)]++;
-    }
-    if (category !== null) body.category = [category];
-    return JSON.stringify(body);
-  }
-
-  /** The server's slate as the reader sees it: re-ranked here, or in the server's order; never what was read. */
-  async #slate({ slate, model, articles, signature }, limit) {
-    const ids = articles.map((article) => article.id);
-    const epoch = await this.#ledger.currentEpoch();
-    await this.#storage.add("slates", { id: slate, model, articles: ids, signature, epoch });
-    const known = ids.map((id) => this.#catalogue.articles.get(id) ?? { id, title: "", category: "", vector: "" });
-    let ranked = this.#rank(known, articles.map((article) => article.base));
-    if (this.model.ranking === "server") ranked = ranked.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id));
-    const { ranking } = this.model;
-    return { articles: ranked.slice(0, limit), slate, ranking, personal: this.#clicks.length > 0 };
-  }
-
-  #rank(candidates, bases) {
-    const vectors = this.#clicks
-      .map((click) => this.#catalogue.articles.get(click.article) ?? (click.space === this.model.space ? click : {}))
-      .map((article) => article.vector)
-      .filter(Boolean);
-    const own = personalScores(candidates.map((article) => article.vector), vectors, this.model);
-    const read = new Set(this.#clicks.map((click) => click.article));
-    return candidates
-      .map((article, i) => ({ ...shown(article, read.has(article.id)), score: bases[i] + own[i], personal: own[i] }))
-      .filter((article) => !article.read)
-      .sort((a, b) => b.score - a.score);
-  }
-
-  /** The topic of a click in the current space; 0 for an article that is known in an older space only. */
-  #topic(click) {
-    const article = this.#catalogue.articles.get(click.article) ?? (click.space === this.model?.space ? click : { topic: 0 });
-    return article.topic >= 0 && article.topic < (this.model?.topics ?? 0) ? article.topic : 0;
-  }
-
-  #makesSketches() {
-    const { sketch } = this.model.epsilon;
-    return sketch > 0 && (this.#choices.epsilon === null || this.#choices.epsilon >= sketch);
-  }
-
-  #hidesLength() {
-    return this.model.adjacency === "add/remove";
-  }
-
-  /** A sketch of each finished epoch, made when it is first asked for and then kept. */
-  async #sketches() {
-    if (!this.#makesSketches()) return [];
-    const current = await this.#ledger.currentEpoch();
-    const { created, forgottenThrough } = this.#ledger.header;
-    const first = Math.max(this.#ledger.epochAt(created), forgottenThrough + 1, current - MOST_SKETCHES, 0);
-    const plans = new Map((await this.#storage.all("sketches")).map((plan) => [plan.epoch, plan]));
-    const made = [];
-    for (let epoch = first; epoch < current; epoch++) {
-      const sketch = await this.#sketch(epoch, plans.get(epoch));
-      if (sketch) made.push(sketch);
-    }
-    return made;
-  }
-
-  async #sketch(epoch, plan) {
-    const all = this.#clicks.filter((click) => click.epoch === epoch && !click.open);
-    const clicks = this.#hidesLength() ? all : all.slice(-MOST_CLICKS);
-    if (!plan) {
-      if (this.#stopped() || (!clicks.length && !this.#hidesLength())) return null;
-      plan = { epoch, space: this.model.space, clicks: clicks.length, pseudonym: this.#randomId(), reported: false };
-      await this.#storage.add("sketches", plan);
-    }
-    if (plan.space !== this.model.space) return null;
-    const topics = clicks.map((click) => this.#topic(click));
-    const mechanism = sketchMechanism(topics, this.model.topics, this.model.epsilon.sketch, this.#hidesLength());
-    const release = await this.#ledger.release("sketch", epoch, "", mechanism, clicks.length);
-    return release && { epoch, clicks: this.#hidesLength() ? null : plan.clicks, ...release, plan };
-  }
-
-  async #reportSketch({ epoch, clicks, payload, epsilon, plan }) {
-    if (plan.reported || epsilon !== this.model.epsilon.sketch) return;
-    const fields = { id: this.#randomId(), kind: "sketch", space: plan.space, epoch, device: plan.pseudonym, clicks };
-    const body = JSON.stringify({ ...fields, release: toBase64(payload) });
-    await this.#storage.transaction(["sketches", "reports"], "readwrite", async ({ sketches, reports }) => {
-      if ((await answer(sketches.get(epoch))).reported) return;
-      sketches.put({ ...plan, reported: true });
-      await answer(reports.add({ body }));
-    });
-  }
-
-  /** Labels serve training alone, so only under the publisher's own ε; and never where the number of clicks is hidden. */
-  #makesLabels() {
-    const { sketch, label } = this.model.epsilon;
-    const wanted = this.model.reports && label > 0 && !this.#hidesLength() && !this.#stopped();
-    return wanted && (this.#choices.epsilon === null || this.#choices.epsilon >= sketch + label);
-  }
-
-  async #reportLabels() {
-    const current = await this.#ledger.currentEpoch();
-    const slates = await this.#storage.all("slates");
-    const finished = slates.filter((slate, i) => i < slates.length - 1 || slate.epoch < current);
-    for (const slate of finished) {
-      const payload = await this.#label(slate);
-      const body = payload && JSON.stringify({
-        id: this.#randomId(), kind: "label", model: slate.model,
-        slate: { id: slate.id, articles: slate.articles, signature: slate.signature }, release: toBase64(payload),
-      });
-      await this.#storage.transaction(["slates", "reports"], "readwrite", async (stores) => {
-        await answer(stores.slates.delete(slate.number));
-        if (body) await answer(stores.reports.add({ body }));
-      });
-    }
-  }
-
-  /** One of the clicks in the epoch of the slate's first one, drawn at random, for the slate as the server sent it. */
-  async #label(slate) {
-    const clicks = this.#clicks.filter((c) => c.slate === slate.id && slate.articles.includes(c.article));
-    if (!clicks.length || slate.articles.length < 2 || !this.#makesLabels()) return null;
-    const epoch = Math.min(...clicks.map((click) => click.epoch));
-    const places = clicks.filter((c) => c.epoch === epoch).map((c) => slate.articles.indexOf(c.article));
-    const distinct = [...new Set(places)].sort((a, b) => a - b);
-    const mechanism = labelMechanism(distinct, slate.articles.length, this.model.epsilon.label);
-    return (await this.#ledger.release("label", epoch, slate.id, mechanism, distinct.length))?.payload;
-  }
-
-  #randomId() {
-    return [...this.#random(16)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  }
-
-  /** An answer that makes no sense becomes a problem in `status()`, and what was there before stays in use. */
-  async #understanding(work) {
-    try {
-      return await work();
-    } catch (error) {
-      this.#server.problem = `the server's answer cannot be used: ${error.message}`;
-      return null;
-    }
   }
 }

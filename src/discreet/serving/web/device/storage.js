@@ -1,45 +1,82 @@
-/** One IndexedDB database: opened once, read and written in transactions that are over when the promise is. */
+/**
+ * One IndexedDB database: read and written in transactions that are over when the promise is, one after the other also
+ * among several tabs, because the browser lets only one of them write to a store at a time.
+ *
+ * A transaction gets its stores by name, each with get, all, put, add, delete and clear, which are promises. Where the
+ * browser has no database, or does not give it, `memory.js` serves for as long as the page is open.
+ */
 
-const STORES = {
+import { MemoryStorage } from "./memory.js";
+
+export const STORES = {
   meta: { keyPath: "name" },
   clicks: { keyPath: "number", autoIncrement: true },
-  slates: { keyPath: "number", autoIncrement: true },
-  sketches: { keyPath: "epoch" },
-  reports: { keyPath: "number", autoIncrement: true },
+  slates: { keyPath: "name" },
+  spent: { keyPath: "name" },
   debits: { keyPath: "number", autoIncrement: true },
+  reports: { keyPath: "number", autoIncrement: true },
   sent: { keyPath: "number", autoIncrement: true },
-  articles: { keyPath: "id" },
+  pages: { keyPath: "name" },
 };
+const KEPT_FROM_BEFORE = ["clicks", "debits"], VERSION = 2, PATIENCE = 5000;
+const NOT_PRECIOUS = new Set(["pages", "sent"]);
 
+/** The storage of this name; null, or a browser that refuses, for one in memory. */
 export async function openStorage(name) {
-  const request = indexedDB.open(name, 1);
-  request.onupgradeneeded = () => {
-    for (const [store, options] of Object.entries(STORES)) request.result.createObjectStore(store, options);
-  };
-  const database = await answer(request);
-  database.onversionchange = () => database.close();
-  return new Storage(database);
+  if (name === null) return new MemoryStorage(STORES);
+  try {
+    return new Storage(await opened(name));
+  } catch {
+    return new MemoryStorage(STORES);
+  }
+}
+
+function opened(name) {
+  return new Promise((resolve, reject) => {
+    const request = indexedDB.open(name, VERSION);
+    const late = setTimeout(() => reject(new Error("the browser's database does not answer")), PATIENCE);
+    request.onupgradeneeded = () => upgrade(request.result, request.transaction);
+    request.onerror = () => reject(request.error);
+    request.onsuccess = () => {
+      clearTimeout(late);
+      request.result.onversionchange = () => request.result.close();
+      resolve(request.result);
+    };
+  });
+}
+
+/** Clicks and debits of the first version stay, and so does the ledger's head; the rest begins anew. */
+function upgrade(database, transaction) {
+  for (const store of database.objectStoreNames) {
+    if (store === "meta") for (const name of ["model", "place", "choices"]) transaction.objectStore(store).delete(name);
+    else if (!KEPT_FROM_BEFORE.includes(store)) database.deleteObjectStore(store);
+  }
+  for (const [store, options] of Object.entries(STORES)) {
+    if (!database.objectStoreNames.contains(store)) database.createObjectStore(store, options);
+  }
 }
 
 class Storage {
+  lasts = true;
+  #database;
+
   constructor(database) {
-    this.database = database;
+    this.#database = database;
   }
 
   /**
    * Run `work(stores)` in one transaction and wait until that is completed, and for writes until the browser says that
-   * it is on the disk. An error in `work` undoes all of it.
+   * it is on the disk. An error in `work` undoes all of it. `work` may wait for its stores alone.
    */
   async transaction(names, mode, work) {
-    const options = mode === "readwrite" ? { durability: "strict" } : {};
-    const transaction = this.database.transaction(names, mode, options);
+    const durability = mode === "readwrite" && !names.every((name) => NOT_PRECIOUS.has(name)) ? "strict" : "relaxed";
+    const transaction = this.#database.transaction(names, mode, { durability });
     const over = new Promise((resolve, reject) => {
       transaction.oncomplete = resolve;
       transaction.onabort = () => reject(transaction.error ?? new Error("the browser did not keep what was written"));
     });
-    const stores = Object.fromEntries(names.map((name) => [name, transaction.objectStore(name)]));
     try {
-      const result = await work(stores);
+      const result = await work(Object.fromEntries(names.map((name) => [name, promised(transaction.objectStore(name))])));
       await over;
       return result;
     } catch (error) {
@@ -52,29 +89,23 @@ class Storage {
       throw error;
     }
   }
-
-  all(name) {
-    return this.transaction([name], "readonly", (stores) => answer(stores[name].getAll()));
-  }
-
-  async meta(name) {
-    return (await this.transaction(["meta"], "readonly", ({ meta }) => answer(meta.get(name))))?.value;
-  }
-
-  keepMeta(name, value) {
-    return this.transaction(["meta"], "readwrite", ({ meta }) => answer(meta.put({ name, value })));
-  }
-
-  add(name, value) {
-    return this.transaction([name], "readwrite", (stores) => answer(stores[name].add(value)));
-  }
 }
 
-/** The result of an IndexedDB request as a promise. */
-export function answer(request) {
+function promised(store) {
+  return {
+    get: (key) => answer(store.get(key)),
+    all: () => answer(store.getAll()),
+    keys: () => answer(store.getAllKeys()),
+    put: (value) => answer(store.put(value)),
+    add: (value) => answer(store.add(value)),
+    delete: (key) => answer(store.delete(key)),
+    clear: () => answer(store.clear()),
+  };
+}
+
+function answer(request) {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
-    request.onblocked = () => reject(new Error("another page holds an older version of the database; close it"));
   });
 }

@@ -1,7 +1,8 @@
 /** The reader's choices: a smaller ε, sections that are not sensitive, and forgetting. */
 
+import { shownEpsilon } from "../device/statement.js";
 import { byId, make, say } from "./dom.js";
-import { plain, sectionName } from "./words.js";
+import { count, sectionName } from "./words.js";
 
 /** Wire the controls once. `act(work, words, anew)` does the work in its turn, says the words, and may fetch news anew. */
 export function wireChoices(device, act) {
@@ -15,13 +16,19 @@ export function wireChoices(device, act) {
   byId("forgetting").addEventListener("close", () => {
     const { returnValue } = byId("forgetting");
     byId("forgetting").returnValue = "";
-    if (returnValue === "yes") act(() => device.forget(), "Everything was forgotten. What was spent stays written down.", true);
+    if (returnValue === "yes") act(() => forget(device), "Everything was forgotten. What was spent stays written down.", true);
   });
 }
 
-/** Show the choices as they are kept. */
+/** What the browser kept of the page itself goes too: it came from the server. */
+async function forget(device) {
+  await device.forget();
+  for (const name of (await globalThis.caches?.keys()) ?? []) await caches.delete(name);
+}
+
+/** Show the choices as they are kept; `categories` as the device gives them. */
 export function showChoices(device, categories, act) {
-  const { epsilon, openCategories } = device.settings();
+  const { epsilon } = device.settings();
   const most = device.model.epsilon.lifetime;
   const slider = byId("epsilon");
   slider.max = most;
@@ -29,24 +36,33 @@ export function showChoices(device, categories, act) {
   slider.disabled = byId("forget").disabled = false;
   slider.value = epsilon ?? most;
   explain(device, epsilon ?? most);
-  const open = new Set(openCategories);
-  function choose() {
+  const list = byId("sensitive");
+  const present = [...list.querySelectorAll("input")].map((input) => input.dataset.category);
+  const isSame = present.join("\n") === categories.map(({ category }) => category).join("\n");
+  if (!isSame) list.replaceChildren(...categories.map(({ category }) => tick(category, device, act)));
+  categories.forEach(({ isOpen, opened, later }, place) => {
+    const item = list.children[place];
+    item.querySelector("input").checked = !isOpen;
+    const came = later ? `, ${count(later, "article")} came later and stay sensitive` : "";
+    item.querySelector(".opened").textContent = isOpen ? `${count(opened, "article")} in clear${came}` : "";
+  });
+}
+
+function tick(category, device, act) {
+  const choose = () => {
     const left = [...byId("sensitive").querySelectorAll("input:not(:checked)")].map((input) => input.dataset.category);
     act(() => device.settings({ openCategories: left }), "Your sensitive sections were kept.");
-  }
-  if (byId("sensitive").children.length === categories.length) return;
-  byId("sensitive").replaceChildren(...categories.map((category) => {
-    const box = make("input", { type: "checkbox", checked: !open.has(category), "data-category": category, onchange: choose });
-    return make("li", {}, make("label", {}, box, sectionName(category)));
-  }));
+  };
+  const box = make("input", { type: "checkbox", "data-category": category, onchange: choose });
+  return make("li", {}, make("label", {}, box, sectionName(category)), make("span", { class: "opened" }));
 }
 
 function explain(device, wanted) {
   const { sketch, label, lifetime } = device.model.epsilon;
   const ranking = device.model.ranking === "local" ? "" : " The ranking is done here alone.";
-  say("epsilon-value", `ε = ${plain(wanted)}`);
+  say("epsilon-value", `ε = ${shownEpsilon(wanted)}`);
   let words = `Nothing about your reading is released.${ranking}`;
-  if (wanted >= Math.min(lifetime, sketch + label)) words = `The publisher's own: a sketch of each epoch (${plain(sketch)}) and a label of a list (${plain(label)}).`;
-  else if (wanted >= sketch) words = `Sketches only (${plain(sketch)}): a label (${plain(label)}) would cost too much.`;
+  if (wanted >= Math.min(lifetime, sketch + label)) words = `The publisher's own: a sketch of each epoch (${shownEpsilon(sketch)}) and a label of a list (${shownEpsilon(label)}).`;
+  else if (wanted >= sketch) words = `Sketches only (${shownEpsilon(sketch)}): a label (${shownEpsilon(label)}) would cost too much.`;
   say("epsilon-words", words);
 }

@@ -1,8 +1,8 @@
-/** The list of articles and the reader that opens them. Opening one asks the server for nothing. */
+/** The list of articles, the sections, and one sentence about what is not as usual. */
 
 import { byId, make, say, show } from "./dom.js";
 import { picture } from "./picture.js";
-import { count, dayOf, sectionName } from "./words.js";
+import { count, sectionName } from "./words.js";
 
 const MARKED = 6;
 const RANKING = {
@@ -29,6 +29,15 @@ export function showNews(front, section, limit, open) {
   show("empty", items.length === 0);
   say("empty", "You have read everything there is here. New articles appear when the publisher lists them.");
   show("more", front.articles.length > limit);
+}
+
+/** No articles, and why. */
+export function clearNews(words) {
+  byId("articles").replaceChildren();
+  byId("sections").replaceChildren();
+  show("more", false);
+  show("empty", true);
+  say("empty", words);
 }
 
 /** Moving an element takes the focus from it: give it back, or to what stands in its place if it has gone. */
@@ -60,25 +69,12 @@ function articleItem({ id, title, abstract, category, topic }, arrived) {
   );
 }
 
-/** Open an article from the text that came with the catalogue. */
-export function openReader({ id, title, abstract, category, published }) {
-  byId("reader-picture").replaceChildren(picture(category, id));
-  say("reader-kicker", [sectionName(category), dayOf(published)].filter(Boolean).join(" · "));
-  say("reader-title", title || "Untitled");
-  say("reader-text", abstract || "The catalogue has no text of this article.");
-  say("reader-note", "This text came with the catalogue, and the picture was drawn here. The publisher was not told that you opened it.");
-  const reader = byId("reader");
-  reader.showModal();
-  reader.scrollTop = 0;
-  byId("reader-title").focus();
-}
-
 /** Buttons for the sections that the catalogue has, the largest first. */
 export function showSections(categories, chosen, choose) {
   const list = byId("sections");
-  const wanted = [null, ...categories];
-  const isSame = list.children.length === wanted.length;
-  if (!isSame) {
+  const wanted = [null, ...categories.map(({ category }) => category)];
+  const present = [...list.querySelectorAll("button")].map((button) => button.dataset.section);
+  if (present.join("\n") !== wanted.map((category) => category ?? "").join("\n")) {
     list.replaceChildren(...wanted.map((category) => make("li", {},
       make("button", { type: "button", onclick: () => choose(category), "data-section": category ?? "" },
         category === null ? "Front page" : sectionName(category)))));
@@ -88,12 +84,13 @@ export function showSections(categories, chosen, choose) {
   }
 }
 
-/** One kind sentence about what is not as usual, or nothing. */
-export function showNotice({ online, problem, stopped, articles }) {
-  let words = "";
-  if (stopped) words = `Nothing more is sent from here: ${stopped}. Reading goes on, ranked on this device.`;
-  else if (!online && articles) words = `The publisher cannot be reached just now. You can go on reading: ${count(articles, "article")} are kept here and ranked here. What is due will be sent later.`;
-  else if (problem) words = `Something did not work: ${problem}. Your news is ranked with what is here.`;
-  show("notice", words !== "");
-  say("notice", words);
+/** A few kind sentences about what is not as usual, or nothing. */
+export function showNotice({ online, problem, stopped, articles, lasts }) {
+  const words = [];
+  if (!lasts) words.push("This browser does not let the page keep anything: what you read here is forgotten when you close it.");
+  if (stopped) words.push(`Nothing more is sent from here: ${stopped}. Reading goes on, ranked on this device.`);
+  else if (!online && articles) words.push(`The publisher cannot be reached just now. You can go on reading: ${count(articles, "article")} are kept here and ranked here. What is due will be sent later.`);
+  else if (problem) words.push(`Something did not work: ${problem}. Your news is ranked with what is here.`);
+  show("notice", words.length > 0);
+  say("notice", words.join(" "));
 }

@@ -1,14 +1,14 @@
 /** The panel: what was kept, sent and spent, in plain words, from the device's own answers. */
 
+import { shownEpsilon } from "../device/statement.js";
 import { byId, make, say, show } from "./dom.js";
 import { describe } from "./shown.js";
-import { clock, count, plain, sectionName } from "./words.js";
+import { clock, count, sectionName } from "./words.js";
 
 /** Everything in the panel that changes with what the device did. */
 export function showPanel(device) {
-  if (!device.model) return;
-  showBudget(device);
   showKept(device);
+  if (device.model) showBudget(device);
   showSent(device);
 }
 
@@ -17,17 +17,16 @@ function showBudget(device) {
   const meter = byId("meter");
   meter.max = lifetime;
   meter.value = worst;
-  meter.textContent = `${plain(worst)} of ${plain(lifetime)}`;
-  say("spent", `ε = ${plain(worst)}`);
-  say("lifetime", `of ${plain(lifetime)}, for the click that paid most`);
-  say("strip-spent", `ε ${plain(worst)}`);
-  const paid = `${count(debits.length, "release was", "releases were")} paid for. All your clicks together: ε ≤ ${plain(user)}.`;
-  say("budget-words", debits.length ? paid : `Nothing was paid yet. No click will ever cost more than ε = ${plain(lifetime)}.`);
+  meter.textContent = `${shownEpsilon(worst)} of ${shownEpsilon(lifetime)}`;
+  say("spent", `ε = ${shownEpsilon(worst)}`);
+  say("lifetime", `of ${shownEpsilon(lifetime)}, for the click that paid most`);
+  say("strip-spent", `ε ${shownEpsilon(worst)}`);
+  const paid = `${count(debits.length, "release was", "releases were")} paid for. All your clicks together: ε ≤ ${shownEpsilon(user)}.`;
+  say("budget-words", debits.length ? paid : `Nothing was paid yet. No click will ever cost more than ε = ${shownEpsilon(lifetime)}.`);
 }
 
 function showKept(device) {
-  const { clicks, categories, read } = device.kept();
-  const open = new Set(device.settings().openCategories);
+  const { clicks, open, categories, read } = device.kept();
   say("strip-kept", String(clicks));
   show("kept-empty", clicks === 0);
   show("read-details", clicks > 0);
@@ -35,11 +34,12 @@ function showKept(device) {
   const rows = Object.entries(categories).sort((a, b) => b[1] - a[1]).flatMap(([category, number]) => [
     make("dt", {}, sectionName(category)),
     make("dd", {}, make("progress", { max: most, value: number, "aria-label": `${sectionName(category)}: ${count(number, "click")}` }),
-      String(number), ...(open.has(category) ? [make("span", { class: "open" }, "in clear")] : [])),
+      String(number)),
   ]);
   byId("kept").replaceChildren(...rows);
-  const titles = new Map(device.articles().map((article) => [article.id, article.title]));
-  byId("read").replaceChildren(...read.map((id) => make("li", {}, titles.get(id) ?? "an article that was taken down")).reverse());
+  show("kept-open", open > 0);
+  say("kept-open", `${count(open, "of these clicks is", "of these clicks are")} counted in clear, as you chose.`);
+  byId("read").replaceChildren(...read.map(({ title }) => make("li", {}, title || "an article that was taken down")).reverse());
 }
 
 /** Releases are added at the top; those shown already stay as they are, opened details too. */
@@ -67,9 +67,7 @@ function sentItem(entry) {
 }
 
 /** The publisher's promise, which changes only with its terms. */
-export function showPromise({ guarantee, words }) {
-  const { epsilon, unit, adjacency, delta, adversary, scope, status } = guarantee;
-  const surely = Number(delta) === 0 ? "" : `, δ = ${delta}`;
-  say("guarantee", `ε = ${plain(epsilon)}${surely} per ${unit} (${adjacency}), against the ${adversary}, ${scope}; ${status}.`);
+export function showPromise({ epsilon: { lifetime }, unit, adjacency, words = [] }) {
+  say("guarantee", `ε = ${shownEpsilon(lifetime)} per ${unit} (${adjacency}), δ = 0, against the server, over its life; proved.`);
   byId("words").replaceChildren(...words.map((sentence) => make("li", {}, sentence)));
 }

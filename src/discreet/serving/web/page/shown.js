@@ -1,6 +1,7 @@
 /** What was sent, as a reader can check it: the numbers inside each release, and the exact text they travelled in. */
 
 import { fromBase64 } from "../device/ranking.js";
+import { shownEpsilon } from "../device/statement.js";
 
 /** The mechanism, ε and numbers of a release (`privacy/release_format.py` has the format). */
 export function decodeRelease(text) {
@@ -36,12 +37,12 @@ function recommend({ sketches, open }) {
 function sketch({ epoch, clicks, release }) {
   const { epsilon, numbers } = decodeRelease(release);
   const length = clicks === null ? "The number of clicks is hidden too." : `The number of clicks, ${clicks}, is told.`;
-  const words = `How often each topic was read in epoch ${epoch}, with noise (ε = ${epsilon}). ${length}`;
+  const words = `How often each topic was read in epoch ${epoch}, with noise (ε = ${shownEpsilon(epsilon)}). ${length}`;
   return { title: "Sketch", words, numbers: [["noised counts", numbers]] };
 }
 
 function label({ slate, release }) {
   const { epsilon, numbers } = decodeRelease(release);
-  const words = `${numbers.length} of the ${slate.articles.length} places of a list as the server sent it; the one you opened may be among them or not (ε = ${epsilon}).`;
+  const words = `${numbers.length} of the ${slate.articles.length} places of a list as the server sent it; the one you opened may be among them or not (ε = ${shownEpsilon(epsilon)}).`;
   return { title: "Label", words, numbers: [["places", numbers.map((place) => place + 1)]] };
 }

@@ -10,6 +10,10 @@ export function sectionName(category) {
   return SECTIONS[category] ?? category[0].toUpperCase() + category.slice(1);
 }
 
+export function isoDay(seconds) {
+  return new Date(seconds * 1000).toISOString().slice(0, 10);
+}
+
 export function dayOf(seconds) {
   if (!(seconds > 0)) return "";
   return new Date(seconds * 1000).toLocaleDateString("en-GB", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
@@ -21,11 +25,6 @@ export function clock(seconds) {
 
 export function count(number, one, many = `${one}s`) {
   return `${number} ${number === 1 ? one : many}`;
-}
-
-/** A number of at most three digits after the point, without needless zeros. */
-export function plain(number) {
-  return typeof number === "number" ? String(Math.round(number * 1000) / 1000) : "∞";
 }
 
 /** "in 0:42", "in 3 h 20 min" or "in 6 days", for the seconds until something happens. */

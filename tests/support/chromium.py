@@ -1,0 +1,80 @@
+"""Chromium with pages that come from files alone: no server, and an origin without https, as on a local network."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+WEB = ROOT / "src" / "discreet" / "serving" / "web"
+TESTS = ROOT / "tests"
+FOLDERS = {"web": WEB, "support": TESTS / "support", "vectors": TESTS / "device", "protocol": TESTS / "protocol"}
+CHROMIUM = os.environ.get("DISCREET_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+ORIGIN = "http://discreet.test"
+BLANK = "<!doctype html><title>device</title><link rel=icon href=data:,>"  # no request of the browser's own
+TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".json": "application/json"}
+
+Changes = Mapping[str, tuple[str, str]]
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """A browser."""
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium here; install one or set DISCREET_CHROMIUM to its path")
+    playwright = pytest.importorskip("playwright.sync_api", reason="the playwright package is not installed")
+    with playwright.sync_playwright() as run:
+        browser = run.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def files_only(browser: Any, changes: Changes | None = None) -> Iterator[Any]:
+    """A context whose pages are the repository's files.
+
+    `changes` maps a file's path to a text in it and what stands in its place.
+    """
+    changes = changes or {}
+
+    def answer(route: Any) -> None:
+        path = urlsplit(route.request.url).path
+        folder, _, name = path.removeprefix("/").partition("/")
+        if not name:
+            route.fulfill(body=BLANK, content_type="text/html")
+            return
+        text = (FOLDERS[folder] / name).read_text(encoding="utf-8")
+        if path in changes:
+            old, new = changes[path]
+            assert old in text, f"{path} has no {old!r}: the change is out of date"
+            text = text.replace(old, new)
+        route.fulfill(body=text, content_type=TYPES[Path(name).suffix])
+
+    context = browser.new_context()
+    context.route("**/*", answer)
+    yield context
+    context.close()
+
+
+def blank_page(context: Any) -> Any:
+    """A new page of the context, with what it complained of."""
+    page = context.new_page()
+    page.complaints = []
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.goto(f"{ORIGIN}/")
+    return page
+
+
+OPEN = 'async (options) => { const { open } = await import("/support/mock_publisher.mjs"); await open(options); }'
+
+
+def open_device(page: Any, **options: Any) -> None:
+    """A device with a publisher, both in the page, as `window.device` and `window.publisher`."""
+    page.evaluate(OPEN, options)
