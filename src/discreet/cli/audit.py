@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
+from rich.text import Text
 
 from discreet.cli.options import AsJson, console, print_json
 from discreet.errors import DiscreetError
@@ -74,18 +74,19 @@ def audit(
 
 
 def _print_table(findings: Sequence[Finding]) -> None:
+    from discreet.evaluation.grid import Grid
     from discreet.privacy.audit.run import FAMILY_ERROR, error_each
 
-    table = Table("Mechanism", "Status", "Claim", "Lower bound", "Verdict", box=None, pad_edge=False)
+    table = Grid(["Mechanism", "Status", "Claim", "Lower bound", "Verdict"], left=5)
     for finding in findings:
         colour = "red" if finding.is_failure else "green" if finding.holds else "yellow"
         measure = finding.audit.examination.measure
-        table.add_row(
+        table.add(
             finding.audit.name,
             str(finding.audit.status),
             f"{measure.symbol} ≤ {_number(finding.audit.claim)}",
             f"{measure.symbol} ≥ {_number(finding.lower_bound)}",
-            f"[{colour}]{finding.verdict}[/]",
+            Text(str(finding.verdict), colour),
         )
     console.print(table)
     each = error_each([finding.audit for finding in findings])

@@ -69,6 +69,7 @@ def compare(
 
     Example: discreet compare world --methods popularity --set prior_shows=1,10,100
     """
+    budgets = parse_epsilons(epsilon)
     claim_folder(out, REPORT_FILES)
     from discreet.data.open import open_with_train
     from discreet.data.split import half_of_readers
@@ -80,7 +81,7 @@ def compare(
 
     names = [name.strip() for name in methods.split(",")] if methods is not None else list(BASELINES)
     given = {**parse_settings(settings, several=True), **({"model": model} if model else {})}
-    chosen = list(variants(names, given, parse_epsilons(epsilon)))
+    chosen = list(variants(names, given, budgets))
     news = open_with_train(data)
     if half:
         news = half_of_readers(news, seed)

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from discreet.errors import DiscreetError, InputError
+from discreet.privacy.budget import check_epsilon
 
 
 def _existing_text(source: str) -> str:
@@ -101,8 +102,7 @@ def parse_epsilons(text: str | None, option: str = "--epsilon") -> list[float]:
             try:
                 epsilon = float(word)
             except ValueError:
-                epsilon = -1.0
-            if not epsilon > 0:
-                raise DiscreetError(f"{option} takes positive numbers or inf, separated by commas, not '{word}'")
+                raise DiscreetError(f"{option} takes numbers or inf, separated by commas, not '{word}'") from None
+            check_epsilon(epsilon, f"{option}: a budget ε")
             epsilons.append(epsilon)
     return epsilons

@@ -101,6 +101,9 @@ def compare(
 
     Example: discreet vendors compare ml-100k.zip --vendors 10 --epsilon 1,5,10 --methods local,full,sharing
     """
+    budgets = parse_epsilons(epsilon)
+    if not budgets:
+        raise DiscreetError("--epsilon takes at least one budget")
     claim_folder(out, REPORT_FILES)
     from discreet.data.open import open_ratings
     from discreet.vendors.compare import Design, Store
@@ -111,9 +114,6 @@ def compare(
     from discreet.vendors.report import legend, rich_table, save_comparison
 
     names = [name.strip() for name in methods.split(",")] if methods is not None else list(METHODS)
-    budgets = parse_epsilons(epsilon)
-    if not budgets:
-        raise DiscreetError("--epsilon takes at least one budget")
     design = Design(
         vendors=vendors,
         partitions=partitions,

@@ -33,6 +33,7 @@ from discreet.methods.watching import Watch
 from discreet.models.base import NewsModel
 from discreet.models.features import ArticleTable
 from discreet.models.registry import make_model, model_settings
+from discreet.privacy.budget import check_epsilon
 from discreet.privacy.guarantee import Guarantee
 from discreet.text.encode import WORD_VECTORS_VARIABLE, TextVectors
 from discreet.text.word_vectors import read_word_vectors
@@ -113,8 +114,8 @@ class NeuralMethod(ABC):
         if not 0 < self.fraction <= 1 or not 0 < self.rate < math.inf:
             raise DiscreetError(f"{self.name}: fraction must be above 0 and at most 1, rate above 0")
         for budget in (self.epsilon, self.epsilon_serving):
-            if budget is not None and not budget > 0:
-                raise DiscreetError(f"{self.name}: a budget ε must be above 0 (or inf), not {budget}")
+            if budget is not None:
+                check_epsilon(budget, f"{self.name}: a budget ε")
 
     @property
     @abstractmethod

@@ -28,6 +28,7 @@ from discreet.methods.click_reports.interest import Reader
 from discreet.methods.click_reports.popularity import Evidence
 from discreet.methods.click_reports.public import PublicSpace
 from discreet.methods.similarity import mean_of_history
+from discreet.privacy.budget import check_epsilon
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 
 _RANKINGS = ("release", "device")
@@ -54,8 +55,7 @@ class OneShot(ABC):
     ranking: str = "release"
 
     def __post_init__(self) -> None:
-        if not self.epsilon > 0:
-            raise DiscreetError(f"{self.name}: epsilon must be above 0, not {self.epsilon}")
+        check_epsilon(self.epsilon, f"{self.name}: epsilon")
         if not 0 <= self.label_share < 1:
             raise DiscreetError(f"{self.name}: label_share must be at least 0 and below 1, not {self.label_share}")
         if self.epochs < 1:
