@@ -36,10 +36,12 @@ def test_the_best_are_those_that_sorting_finds(seed, articles, dimensions, count
     assert (np.diff(values) <= 0).all()
 
 
-def test_equal_scores_go_to_the_earlier_article():
+@pytest.mark.parametrize("weight", [1.0, 0.0])
+@pytest.mark.parametrize("count", [7, 300])
+def test_equal_scores_go_to_the_earlier_article(weight, count):
     table = ScoreTable.of(np.ones((5 * BLOCK, 3), np.float32))
-    rows, _ = best(table, np.zeros(5 * BLOCK, np.float32), np.ones(3), 7)
-    assert rows.tolist() == list(range(7))
+    rows, _ = best(table, np.zeros(5 * BLOCK, np.float32), np.full(3, weight), count)
+    assert rows.tolist() == list(range(count))
 
 
 def test_an_empty_catalogue_and_one_where_nothing_is_allowed_have_no_best():

@@ -138,7 +138,6 @@ class RankedArticle(BaseModel):
     """An article of an answer; with `details`, the fields of /v1/articles as well."""
 
     id: str
-    score: float
     base: float
     title: str | None = None
     abstract: str | None = None

@@ -120,17 +120,13 @@ class Service:
         self._require_current("space", asked.space, model.space.version)
         interest = self._interest(asked)
         wanted = Wanted(asked.limit, asked.category, asked.max_age_hours, asked.diversity or 0.0)
-        rows, scores = rank(snapshot, self._nobody if interest is None else interest, wanted, int(self._clock()))
+        rows, _ = rank(snapshot, self._nobody if interest is None else interest, wanted, int(self._clock()))
         chosen = rows.tolist()
         snapshot.shows[rows] += 1
         ids = [snapshot.ids[row] for row in chosen]
         free = asked.category is None and asked.max_age_hours is None
         slate, signature = self._slates.sign(model.version, ids, self._epoch(), labelled=free)
-        values = zip(chosen, scores.tolist(), snapshot.base[rows].tolist(), strict=True)
-        if asked.details:
-            entries = [b'{%s,"score":%.6g,"base":%.6g}' % (snapshot.entries[row], s, b) for row, s, b in values]
-        else:
-            entries = [b'{"id":%s,"score":%.6g,"base":%.6g}' % (snapshot.quoted[row], s, b) for row, s, b in values]
+        entries = snapshot.shown(chosen, details=asked.details)
         head = f'{{"model":"{model.version}","slate":"{slate}","signature":"{signature}","personal":'
         return b'%s%s,"articles":[%s]}' % (head.encode(), b"false" if interest is None else b"true", b",".join(entries))
 
@@ -187,14 +183,11 @@ class Service:
             raise Refusal(422, f"at most {terms.most} sketches can be ranked with, not {len(sketches)}")
         if len({sketch.epoch for sketch in sketches}) < len(sketches):
             raise Refusal(422, "two sketches are of the same epoch; send one for each")
-        counts = np.zeros(terms.size, np.int64)
-        clicks = 0
+        self._require_past(max((sketch.epoch for sketch in sketches), default=0))
         for sketch in sketches:
-            self._require_past(sketch.epoch)
             terms.require_clicks(sketch.clicks)
-            counts += terms.integers(sketch.release)
-            clicks += sketch.clicks or 0
-        return counts, clicks
+        clicks = sum(sketch.clicks or 0 for sketch in sketches)
+        return terms.total([sketch.release for sketch in sketches]), clicks
 
     def _checked_label(self, report: LabelReport) -> KeptReport:
         if not self.model.epsilon_label:
@@ -219,7 +212,7 @@ class Service:
         self._require_current("space", report.space, self.model.space.version)
         self._require_past(report.epoch)
         self._terms.require_clicks(report.clicks)
-        self._terms.integers(report.release)
+        self._terms.total([report.release])
         return KeptReport(
             id=report.id,
             kind=report.kind,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,7 @@ class Snapshot:
     first_shown: Ints
     shows: Ints
     gone: list[tuple[int, str]]
+    _shown: tuple[dict[int, bytes], dict[int, bytes]] = field(default_factory=lambda: ({}, {}))
 
     @classmethod
     def empty(cls, dimensions: int) -> Snapshot:
@@ -111,7 +112,18 @@ class Snapshot:
 
     def with_base(self, base: NDArray[np.floating]) -> Snapshot:
         """The same catalogue with new base scores."""
-        return replace(self, base=base.astype(np.float32))
+        return replace(self, base=base.astype(np.float32), _shown=({}, {}))
+
+    def shown(self, rows: Sequence[int], *, details: bool) -> list[bytes]:
+        """Articles as an answer has them, in JSON; those that are often among the best are made once."""
+        made = self._shown[details]
+        try:
+            return [made[row] for row in rows]
+        except KeyError:
+            for row in rows:
+                fields = self.entries[row] if details else b'"id":%s' % self.quoted[row]
+                made[row] = b'{%s,"base":%.6g}' % (fields, self.base[row])
+            return [made[row] for row in rows]
 
     def page(self, since: int, limit: int) -> Page:
         """The next `limit` changes after a revision. Whoever starts from 0 need not hear of what is gone."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import binascii
 import math
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,7 +23,7 @@ from discreet.serving.refusal import Refusal
 
 _CHECKSUM = 4
 _SHAPE = 5  # bytes per integer, number of integers
-_WIDTHS = {1: "<i1", 2: "<i2", 4: "<i4", 8: "<i8"}
+_WIDTHS = {width: np.dtype(f"<i{width}") for width in (1, 2, 4, 8)}
 _SURE = 64.0
 """Noise beyond this many scales has a probability below e^-64: whoever sends it made it up."""
 
@@ -66,8 +67,16 @@ class SketchTerms:
         empty = encode(np.zeros(0, np.int64), self.step, self.guarantee)
         return empty[: -_CHECKSUM - _SHAPE]
 
-    def integers(self, text: str) -> NDArray[np.int64]:
-        """The integers in a base64 release, or a refusal that says what is wrong with it."""
+    def total(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """The sum of base64 releases, or a refusal that says what is wrong with one of them."""
+        if not texts:
+            return np.zeros(self.size, np.int64)
+        integers = np.array([self._integers(text) for text in texts], np.int64)
+        if max(int(integers.max()), -int(integers.min())) > self.bound:
+            raise Refusal(422, "the release has counts that its noise and clicks cannot have made")
+        return np.asarray(integers.sum(axis=0))
+
+    def _integers(self, text: str) -> NDArray[np.signedinteger]:
         data = _bytes(text)
         start = len(self._head) + _SHAPE
         width = data[start - _SHAPE] if len(data) > start else 0
@@ -82,10 +91,7 @@ class SketchTerms:
             release = _release(data)
             _require(release, self.guarantee, self.step)
             raise Refusal(422, f"the release has {len(release.payload.integers)} integers; this space has {self.size}")
-        integers = np.frombuffer(data, _WIDTHS[width], self.size, start).astype(np.int64)
-        if max(int(integers.max()), -int(integers.min())) > self.bound:
-            raise Refusal(422, "the release has counts that its noise and clicks cannot have made")
-        return integers
+        return np.frombuffer(data, _WIDTHS[width], self.size, start)
 
     def require_clicks(self, clicks: int | None) -> None:
         """Refuse a number of clicks where lengths are hidden, and its absence where they are told."""

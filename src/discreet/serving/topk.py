@@ -2,8 +2,8 @@
 
 Scores are kept twice: as float32 rows, and rounded to int8 with one step a column, in blocks that a processor adds up
 without leaving its registers. With weights w and steps s the rounded score is off by at most E = Σ|w_k|·s_k/2. Let L be
-the k-th best rounded score: at least k articles truly score L − E or more, so whoever is rounded to less than L − 2E
-is not among the best k. The few that remain are scored exactly. A quarter of the bytes are read.
+the k-th best rounded score so far: at least k articles truly score L − E or more, so whoever is rounded to less than
+L − 2E is not among the best k. The few that remain are scored exactly. A quarter of the bytes are read.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ BLOCK = 512
 _LANES = 64
 _UNROLLED = 4
 _LEVELS = 127
+_LOWEST = np.finfo(np.float32).min
 _FAST = {"contract", "reassoc", "nsz", "nnan"}  # infinities do occur: they stand for articles that are left out
 
 
@@ -62,21 +63,28 @@ def best(
     count = min(count, len(table))
     if count == 0:
         return np.zeros(0, np.int64), np.zeros(0, np.float32)
-    weights = weights.astype(np.float32)
-    padded = np.zeros(table.rounded.shape[1], np.float32)
-    padded[: len(weights)] = weights * table.step
-    limit = float(np.abs(padded).sum()) / 2
     if allowed is not None:
         base = np.where(allowed, base, np.float32(-np.inf))
-    return _best(table.exact, table.rounded, base, weights, padded, np.float32(limit), count)  # type: ignore[no-any-return]
+    places, values = np.empty(count, np.int64), np.empty(count, np.float32)
+    found = _best(table.exact, table.rounded, table.step, base, weights.astype(np.float32), places, values)
+    return places[:found], values[:found]
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _insert(values, places, value, place):  # type: ignore[no-untyped-def]
-    at = len(values) - 1
-    while at > 0 and values[at - 1] < value:
-        values[at], places[at] = values[at - 1], places[at - 1]
-        at -= 1
+def _sift(values, places, size, value, place):  # type: ignore[no-untyped-def]
+    """Put a score in the place of the least, which is first in a heap. Of equal scores the later article is less."""
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child + 1 < size and (
+            values[child + 1] < values[child]
+            or (values[child + 1] == values[child] and places[child + 1] > places[child])
+        ):
+            child += 1
+        if child >= size or values[child] > value or (values[child] == value and places[child] <= place):
+            break
+        values[at], places[at] = values[child], places[child]
+        at = child
     values[at], places[at] = value, place
 
 
@@ -95,11 +103,18 @@ def _add_block(columns, base, steps, scores):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=_FAST)
-def _best(exact, rounded, base, weights, steps, limit, count):  # type: ignore[no-untyped-def]
-    values, places = np.full(count, -np.inf, np.float32), np.full(count, -1, np.int64)
-    tops = np.empty(len(rounded), np.float32)
+def _best(exact, rounded, step, base, weights, places, values):  # type: ignore[no-untyped-def]
+    """Fill `places` and `values`, best first, and return how many there are: arrays that are returned cost more."""
+    count = len(values)
+    steps, limit = np.zeros(rounded.shape[1], np.float32), np.float32(0)
+    for k in range(len(weights)):
+        steps[k] = weights[k] * step[k]
+        limit += abs(steps[k]) / 2
+    slack = 2 * limit + np.float32(1e-5) * 2 * np.float32(_LEVELS) * limit
+    candidates, rough = np.empty(len(exact), np.int32), np.empty(len(exact), np.float32)
+    values[:], places[:] = -np.inf, 0
     scores, lanes = np.empty(BLOCK, np.float32), np.empty(_LANES, np.float32)
-    lowest = np.float32(-np.inf)
+    lowest, least, kept = np.float32(-np.inf), _LOWEST, 0
     for block in range(len(rounded)):
         _add_block(rounded[block], base[block * BLOCK : (block + 1) * BLOCK], steps, scores)
         for i in range(_LANES):
@@ -108,35 +123,30 @@ def _best(exact, rounded, base, weights, steps, limit, count):  # type: ignore[n
             for i in range(_LANES):
                 score = scores[first + i]
                 lanes[i] = score if score > lanes[i] else lanes[i]
-        top = lanes[0]
         for i in range(_LANES):
-            top = lanes[i] if lanes[i] > top else top
-            if lanes[i] > lowest:
+            if lanes[i] >= least:
                 for at in range(i, BLOCK, _LANES):
-                    if scores[at] > lowest:
-                        _insert(values, places, scores[at], 0)
-                        lowest = values[count - 1]
-        tops[block] = top
-    size = np.float32(0)
-    for i in range(count):
-        if values[i] > -np.inf:
-            size = max(size, abs(values[i]))
-    # Sums in float32 differ by their order: some last digits of the numbers that were added.
-    least = lowest - 2 * limit - np.float32(1e-5) * (size + 2 * np.float32(_LEVELS) * limit)
-    values[:] = -np.inf
+                    if scores[at] >= least:
+                        candidates[kept], rough[kept] = block * BLOCK + at, scores[at]
+                        kept += 1
+                        if scores[at] > lowest:
+                            _sift(values, places, count, scores[at], 0)
+                            lowest = values[0]
+                            # Sums in float32 differ by their order: some last digits of the numbers that were added.
+                            least = max(_LOWEST, lowest - slack - np.float32(1e-5) * abs(lowest))
+    values[:], places[:] = -np.inf, len(exact)
     found = 0
-    for block in range(len(rounded)):
-        if tops[block] < least or tops[block] == -np.inf:
-            continue
-        _add_block(rounded[block], base[block * BLOCK : (block + 1) * BLOCK], steps, scores)
-        for i in range(BLOCK):
-            if scores[i] >= least and scores[i] > -np.inf:
-                article = block * BLOCK + i
-                score = base[article]
-                for k in range(len(weights)):
-                    score += weights[k] * exact[article, k]
-                if score > values[count - 1]:
-                    _insert(values, places, score, article)
-                    found += 1
-    found = min(found, count)
-    return places[:found], values[:found]
+    for i in range(kept):
+        if rough[i] >= least:
+            article = candidates[i]
+            score = base[article]
+            for k in range(len(weights)):
+                score += weights[k] * exact[article, k]
+            if score > values[0] or (score == values[0] and article < places[0]):
+                _sift(values, places, count, score, article)
+                found += 1
+    for size_left in range(count - 1, 0, -1):  # the least goes to the end, again and again
+        value, place = values[size_left], places[size_left]
+        values[size_left], places[size_left] = values[0], places[0]
+        _sift(values, places, size_left, value, place)
+    return min(found, count)
