@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import median
 
-from discreet.device.catalogue import Article, Catalogue
+from discreet.device.articles import Article, Catalogue
 from discreet.device.device import Device
 from discreet.device.reports import sketch_mechanism
 from discreet.device.terms import Terms

@@ -31,7 +31,7 @@ from discreet.privacy.audit.float_leak import NumpyLaplaceReach
 from discreet.privacy.audit.paths import exact_distribution
 from discreet.privacy.audit.report import plot, to_json
 from discreet.privacy.audit.run import FAMILY_ERROR, error_each
-from discreet.privacy.audit.sampling import SecureNoiseAhead, WhenMasked, numbers
+from discreet.privacy.audit.sampling import AHEAD, WhenMasked, numbers
 from discreet.privacy.audit.scores import Nearness, likelier_by_frequency
 from discreet.privacy.guarantee import Status
 from discreet.privacy.mechanisms.attention import private_attention
@@ -164,7 +164,7 @@ def test_identical_inputs_cannot_be_told_apart():
 
 
 def test_noise_ahead_hands_nothing_out_twice_and_keeps_the_distribution():
-    noise = SecureNoiseAhead()
+    noise = SecureNoise(AHEAD)
     assert len({noise.random_bytes(16) for _ in range(100_000)}) == 100_000
     drawn = np.concatenate([noise.discrete_laplace(Fraction(10**6), 7) for _ in range(2000)])
     assert len(np.unique(drawn)) > 0.98 * len(drawn)

@@ -217,36 +217,60 @@ def test_epochs_follow_the_schedule():
         Schedule(datetime(2026, 1, 5, tzinfo=UTC), timedelta(0))
 
 
-def test_a_clock_set_back_opens_no_epoch_again(tmp_path):
+def test_a_clock_set_back_makes_no_release_again(tmp_path):
     clock = SetClock(8)
     ledger = open_ledger(tmp_path, clock)
-    assert ledger.current_epoch() == 8
-    clock.set_to_epoch(3)
-    assert ledger.current_epoch() == 8
-    assert open_ledger(tmp_path, clock).current_epoch() == 8
     made = ledger.release("sketch", 8, guarantee(1.0), Maker())
+    clock.set_to_epoch(3)
+    assert open_ledger(tmp_path, clock).current_epoch() == ledger.current_epoch() == 3
+    with pytest.raises(ValueError, match="has not begun"):
+        ledger.release("label", 8, guarantee(1.0), Maker())
+    clock.set_to_epoch(8)
     assert ledger.release("sketch", 8, guarantee(1.0), Maker()).payload == made.payload
-    clock.set_to_epoch(9)
-    assert ledger.current_epoch() == 9
-    times = [d.time for d in ledger.statement().debits]
-    assert min(times) >= WEEKLY.start_seconds + 8 * WEEK
+    with pytest.raises(BudgetExhausted):
+        ledger.release("label", 8, guarantee(1.5), Maker())
 
 
-def test_a_debit_moves_the_clock_forward_too(tmp_path):
-    clock = SetClock(8)
+def test_a_clock_that_was_nine_years_ahead_does_not_silence_the_ledger(tmp_path):
+    clock = SetClock(8 + 9 * 52)
     ledger = open_ledger(tmp_path, clock)
-    clock.set_to_epoch(12)
-    ledger.release("sketch", 12, guarantee(1.0), Maker())
-    clock.set_to_epoch(2)
-    assert ledger.current_epoch() == 12
+    assert ledger.current_epoch() == 8 + 9 * 52
+    clock.set_to_epoch(8)
+    assert ledger.current_epoch() == 8
+    assert ledger.release("sketch", 8, guarantee(1.0), Maker()).origin is Origin.FRESH
+    assert WEEKLY.epoch_at(read_statement(tmp_path / "ledger").since) == 8
 
 
-def test_before_the_first_epoch_there_is_nothing_to_release(tmp_path):
+def test_before_the_first_epoch_it_is_epoch_0(tmp_path):
     ledger = open_ledger(tmp_path, SetClock(-2))
-    with pytest.raises(LedgerError, match="before the first epoch"):
-        ledger.current_epoch()
-    with pytest.raises(LedgerError, match="before the first epoch"):
-        ledger.release("sketch", 0, guarantee(1.0), Maker())
+    assert ledger.current_epoch() == 0
+    with pytest.raises(ValueError, match="has not begun"):
+        ledger.release("sketch", 1, guarantee(1.0), Maker())
+
+
+def test_a_limit_below_the_budget_counts_all_that_a_click_has_paid(tmp_path):
+    ledger, make = open_ledger(tmp_path, SetClock(4), epsilon=2.0), Maker()
+    ledger.release("label", 1, guarantee(0.5), make, part="impression")
+    with pytest.raises(BudgetExhausted, match="the limit is"):
+        ledger.release("sketch", 1, guarantee(0.25), make, limit=0.5)
+    assert ledger.release("sketch", 2, guarantee(0.5), make, limit=0.5).origin is Origin.FRESH
+    with pytest.raises(BudgetExhausted):
+        ledger.release("another", 2, guarantee(0.1), make, limit=0.5)
+    assert make.calls == 2
+
+
+def test_what_was_made_and_what_was_paid(tmp_path):
+    ledger = open_ledger(tmp_path, SetClock(4))
+    assert ledger.kept("sketch", 1) is None
+    assert not ledger.is_paid("sketch", 1)
+    with pytest.raises(RuntimeError):
+        ledger.release("sketch", 1, guarantee(0.5), _fail)
+    assert ledger.kept("sketch", 1) is None
+    assert ledger.is_paid("sketch", 1)
+    made = ledger.release("label", 1, guarantee(0.5), Maker(), part="a")
+    assert ledger.kept("label", 1, part="a").payload == made.payload
+    assert ledger.kept("label", 1) is None
+    assert not ledger.is_paid("label", 1, part="b")
 
 
 def test_forgetting_keeps_the_debits_and_closes_the_epochs(tmp_path):

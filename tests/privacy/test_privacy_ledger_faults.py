@@ -1,5 +1,6 @@
 import json
 import os
+import random
 import re
 import shutil
 import sqlite3
@@ -66,7 +67,7 @@ def test_a_newer_ledger_is_named_as_such_and_left_alone(spent):
     before = (spent / "debits.sqlite").read_bytes()
     for attempt in (reopen, recover, read_statement):
         with pytest.raises(
-            LedgerError, match=r"newer Discreet \(ledger version 99, this one knows 1\); update Discreet"
+            LedgerError, match=r"newer Discreet \(ledger version 99, this one knows 2\); update Discreet"
         ):
             attempt(spent)
     assert (spent / "debits.sqlite").read_bytes() == before
@@ -113,6 +114,18 @@ def drop_the_header(folder: Path) -> None:
     change(folder, "DELETE FROM header")
 
 
+def raise_the_budget(folder: Path) -> None:
+    change(folder, "UPDATE header SET epsilon = 20.0")
+
+
+def move_a_debit_to_a_part(folder: Path) -> None:
+    change(folder, "DROP TRIGGER debits_keep_their_cost", "UPDATE debit SET cell = 'x' WHERE number = 2")
+
+
+def write_what_is_no_text(folder: Path) -> None:
+    change(folder, "UPDATE debit SET purpose = CAST(x'ff' AS TEXT) WHERE number = 2")
+
+
 def write_nonsense(folder: Path) -> None:
     change(folder, "UPDATE header SET unit = 'banana'")
 
@@ -135,6 +148,9 @@ DAMAGES = [
     remove_the_anchor,
     garble_the_anchor,
     drop_the_header,
+    raise_the_budget,
+    move_a_debit_to_a_part,
+    write_what_is_no_text,
     write_nonsense,
     lose_a_debit,
     put_in_another,
@@ -207,9 +223,49 @@ def test_recovery_does_not_believe_a_clock_set_back(spent):
     remove(spent)
     recover(spent, epoch=1)
     ledger = reopen(spent, epoch=1)
-    assert ledger.current_epoch() == 4
+    assert ledger.current_epoch() == 1
+    later = reopen(spent, epoch=4)
+    for epoch in range(5):
+        with pytest.raises(BudgetExhausted):
+            later.release("sketch", epoch, guarantee(0.25), Maker())
+
+
+def test_recovery_writes_off_all_that_its_owner_has_clicks_of(spent):
+    remove(spent)
+    Ledger.recover(spent, Budget(2.0), WEEKLY, clock=SetClock(4), through=7)
+    later = reopen(spent, epoch=9)
     with pytest.raises(BudgetExhausted):
-        ledger.release("sketch", 4, guarantee(0.25), Maker())
+        later.release("sketch", 7, guarantee(0.25), Maker())
+    assert later.release("sketch", 8, guarantee(0.25), Maker()).origin is Origin.FRESH
+
+
+def test_no_flipped_byte_understates_what_was_spent(tmp_path):
+    ledger = open_ledger(tmp_path, SetClock(4))
+    for epoch in range(3):
+        ledger.release("sketch", epoch, guarantee(1.0), Maker())
+        for part in ("a", "b"):
+            ledger.release("label", epoch, guarantee(0.25), Maker(), part=part)
+    ledger.forget()
+    folder = tmp_path / "ledger"
+    true = ledger.statement().by_epoch
+    file = folder / "debits.sqlite"
+    content = file.read_bytes()
+    lines = set()
+    used = [place for place in range(len(content)) if content[place]]
+    for place in random.Random(5).sample(used, 250):
+        for change in (1, 0x80):
+            flipped = bytearray(content)
+            flipped[place] ^= change
+            file.write_bytes(flipped)
+            try:
+                said = read_statement(folder).by_epoch
+            except LedgerError as error:
+                lines.add(str(error).count("\n"))
+            else:
+                assert said == true, f"byte {place} by {change}"
+    assert lines == {0}
+    file.write_bytes(content)
+    assert read_statement(folder).by_epoch == true
 
 
 def test_recovery_writes_off_the_budget_that_was_promised_not_another(spent):

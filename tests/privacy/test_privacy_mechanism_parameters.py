@@ -148,7 +148,10 @@ BAD_VALUES = [
 ]
 
 
-class NoRandomness(SecureNoise):
+class NoRandomness(SimulatedNoise):
+    def __init__(self):
+        super().__init__(0)
+
     def random_bytes(self, count):
         raise AssertionError("sampled before the value was checked")
 

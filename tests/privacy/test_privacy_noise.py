@@ -210,7 +210,7 @@ def test_secure_noise_uses_the_operating_system_alone(monkeypatch):
         monkeypatch.setattr(random, name, refuse)
     asked = []
     urandom = os.urandom
-    monkeypatch.setattr(os, "urandom", lambda count: asked.append(count) or urandom(count))
+    monkeypatch.setattr("discreet.privacy.noise.urandom", lambda count: asked.append(count) or urandom(count))
     noise = SecureNoise()
     noise.discrete_laplace(Fraction(3), 100)
     noise.discrete_gaussian(Fraction(3), 100)

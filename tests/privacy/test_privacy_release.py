@@ -148,6 +148,17 @@ def test_other_noise_makes_no_release():
         seal(LatticePayload(np.array([1], np.int64)), example(), Predictable())
 
 
+def test_secure_noise_cannot_be_made_predictable():
+    with pytest.raises(TypeError, match="no subclasses"):
+        type("Seeded", (SecureNoise,), {"random_bytes": lambda self, count: bytes(count)})
+    with pytest.raises(TypeError):
+        SecureNoise(seed=1)
+    with pytest.raises(AttributeError):
+        SecureNoise().random_bytes = bytes
+    with pytest.raises(AttributeError):
+        SecureNoise().below = lambda bound: 0
+
+
 def test_floats_cannot_be_released():
     with pytest.raises(TypeError, match="lattice"):
         seal(FloatPayload(np.array([1.0])), example(), SecureNoise())

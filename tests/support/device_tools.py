@@ -8,10 +8,12 @@ from typing import Any
 
 from device_server import START, WEEK, PublisherServer
 
-from discreet.device.catalogue import Article, Catalogue
+from discreet.device.articles import Article, Catalogue
 from discreet.device.client import Client
 from discreet.device.device import Device
+from discreet.device.history import Slate
 from discreet.device.terms import Terms
+from discreet.protocol.check import check
 
 
 class Clock:
@@ -33,11 +35,16 @@ def numbered_ids() -> Iterator[str]:
 
 
 def terms_of(server: PublisherServer, **changes: Any) -> Terms:
-    return Terms.from_json({**server.model, **changes})
+    return Terms.from_json(check("model", {**server.model, **changes}))
 
 
 def catalogue_of(server: PublisherServer) -> Catalogue:
-    return Catalogue(Article.from_json(fields) for fields in server.articles.values())
+    terms = terms_of(server)
+    return Catalogue(Article.from_json(fields, server.bases[name], terms) for name, fields in server.articles.items())
+
+
+def slate_of(count: int, number: int = 1) -> Slate:
+    return Slate(f"{number:032x}", "model-1", tuple(f"N{article}" for article in range(count)), "signed")
 
 
 def device_of(server: PublisherServer, folder: Path, clock: Clock, **changes: Any) -> Device:

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from discreet.device.reports import label, label_mechanism, sketch_mechanism
 from discreet.privacy.noise import SecureNoise
@@ -20,13 +23,20 @@ PREFIXES = ("", "00" * 40, "ff" * 40, "ff" * 7 + "00", "ff" * 8 + "00" * 8, "80"
 """Bytes that chance would hardly bring: they reach the ends of tables, and need longer tables."""
 
 
-class ScriptedNoise(SecureNoise):
-    """Bytes that are known beforehand: a prefix, then a 32-bit xorshift generator."""
+@contextmanager
+def system_bytes(drawn: Callable[[int], bytes]) -> Iterator[SecureNoise]:
+    """Secure noise on a system whose randomness is known beforehand."""
+    with mock.patch("discreet.privacy.noise.urandom", drawn):
+        yield SecureNoise()
+
+
+class Scripted:
+    """A prefix, then a 32-bit xorshift generator."""
 
     def __init__(self, prefix: str, seed: int) -> None:
         self._prefix, self._state = bytes.fromhex(prefix), seed
 
-    def random_bytes(self, count: int) -> bytes:
+    def __call__(self, count: int) -> bytes:
         drawn, self._prefix = self._prefix[:count], self._prefix[count:]
         return drawn + bytes(self._next() for _ in range(count - len(drawn)))
 
@@ -44,13 +54,15 @@ def sketch_vector(
 ) -> dict[str, Any]:
     history = [(seed * 31 + number * number) % topics for number in range(clicks)]
     mechanism = sketch_mechanism(topics, epsilon, hide_length=hide_length)
-    release = mechanism.release(history, ScriptedNoise(prefix, seed))
+    with system_bytes(Scripted(prefix, seed)) as noise:
+        release = mechanism.release(history, noise)
     asked = {"epsilon": epsilon, "topics": topics, "hide_length": hide_length, "clicks": history}
     return {"kind": "sketch", **asked, **_drawn(prefix, seed, release.to_bytes())}
 
 
 def label_vector(epsilon: float, choices: int, clicked: list[int], prefix: str, seed: int) -> dict[str, Any]:
-    release = label(clicked, label_mechanism(choices, epsilon), ScriptedNoise(prefix, seed))
+    with system_bytes(Scripted(prefix, seed)) as noise:
+        release = label(clicked, label_mechanism(choices, epsilon), noise)
     asked = {"epsilon": epsilon, "choices": choices, "clicked": clicked}
     return {"kind": "label", **asked, **_drawn(prefix, seed, release.to_bytes())}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,32 +11,37 @@ from typing import Any
 from discreet.device.settings import Settings
 from discreet.device.terms import Terms
 from discreet.privacy.guarantee import Guarantee, Scope
-from discreet.privacy.ledger import Ledger, LedgerUntrusted, Statement, read_statement
+from discreet.privacy.ledger import Ledger, LedgerError, LedgerMissing, LedgerUntrusted, Statement, read_statement
 
 
-def open_ledger(folder: Path, terms: Terms, clock: Callable[[], float]) -> tuple[Ledger, str | None, bool]:
-    """The ledger, why nothing may be released under these terms (None if it may), and whether it had to be recovered.
+def open_ledger(folder: Path, terms: Terms, clock: Callable[[], float], last_epoch: int | None) -> tuple[Ledger, bool]:
+    """The ledger, and whether it had to be recovered.
 
-    Budget and schedule are those of the first terms. A ledger that cannot be trusted is recovered: all that could have
-    been spent is written off, and releases go on with the next epoch.
+    Budget and schedule are those of the first terms. A ledger that cannot be trusted, or is gone while clicks are
+    there (`last_epoch`, the latest of which any are), is recovered: all that could have been spent is written off, and
+    releases go on with the next epoch.
     """
-    if not folder.exists():
-        return Ledger(folder, terms.budget, terms.schedule, clock=clock), None, False
+    through = -1 if last_epoch is None else last_epoch
     try:
         kept = read_statement(folder)
-        ledger, recovered = Ledger(folder, kept.budget, kept.schedule, clock=clock), False
+        return Ledger(folder, kept.budget, kept.schedule, clock=clock), False
+    except LedgerMissing:
+        if last_epoch is None:
+            return Ledger(folder, terms.budget, terms.schedule, clock=clock), False
     except LedgerUntrusted:
-        ledger, recovered = Ledger.recover(folder, terms.budget, terms.schedule, clock=clock), True
-    changed = [
-        name
-        for name, ours, theirs in (
-            ("schedule", ledger.schedule, terms.schedule),
-            ("adjacency", ledger.budget.adjacency, terms.adjacency),
-        )
-        if ours != theirs
-    ]
-    stopped = f"the publisher changed its {' and '.join(changed)}, which were to hold for life" if changed else None
-    return ledger, stopped, recovered
+        pass
+    with suppress(LedgerError):
+        return Ledger.recover(folder, terms.budget, terms.schedule, clock=clock, through=through), True
+    kept = read_statement(folder)
+    return Ledger(folder, kept.budget, kept.schedule, clock=clock), True
+
+
+def stopped(ledger: Ledger, terms: Terms) -> str | None:
+    """Why nothing may be released under these terms; None if it may."""
+    ours = {"schedule": ledger.schedule, "adjacency": ledger.budget.adjacency, "lifetime ε": ledger.budget.epsilon}
+    theirs = {"schedule": terms.schedule, "adjacency": terms.adjacency, "lifetime ε": terms.lifetime}
+    changed = [name for name in ours if ours[name] != theirs[name]]
+    return f"the publisher changed its {' and '.join(changed)}, which was to hold for life" if changed else None
 
 
 @dataclass(frozen=True)

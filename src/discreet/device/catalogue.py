@@ -1,167 +1,225 @@
-"""The publisher's articles as a device keeps them, and the ranking that it does by itself.
+"""The publisher's catalogue in a file: a list of pages, and the pages, each named by the SHA-256 of its bytes.
 
-Everything here is public. The score of an article for a reader is
-
-    base + w₀ · v·(h̄ − centre)
-
-with `base` its score for everybody, v its vector, h̄ the mean vector of the kept clicks and `centre` that of all
-readers. Without clicks h̄ is the centre, and the score is the base.
+Whole or not at all: a new catalogue takes the old one's place when all its pages are there and every article of it has
+been checked. Until then the old one serves, and beside it the articles that the new list shows first.
 """
 
 from __future__ import annotations
 
-import base64
-import json
+import hashlib
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.device.articles import Article, Catalogue, unpacked
 from discreet.device.terms import Terms
 from discreet.errors import DiscreetError
+from discreet.protocol.check import limits, read
+
+MAX_BYTES = 1 << 30
+"""How large a catalogue may be on a device."""
+MAX_BASE = 1e6
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS article (id TEXT PRIMARY KEY, fields TEXT NOT NULL) STRICT;
-CREATE TABLE IF NOT EXISTS place (only INTEGER PRIMARY KEY CHECK (only = 1), model TEXT, cursor TEXT, etag TEXT) STRICT;
+CREATE TABLE IF NOT EXISTS page (name TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS list (kind TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT;
 """
+_WHOLE, _COMING = "whole", "coming"
 
 
 @dataclass(frozen=True)
-class Article:
-    """One article, as the server describes it."""
+class Contents:
+    """The list of a catalogue: its pages with their numbers of articles, all base scores, what to show first."""
 
-    id: str
-    title: str
-    category: str
-    topic: int
-    vector: bytes
-    base: float
-    abstract: str = ""
-    published: int | None = None
+    space: str
+    pages: tuple[tuple[str, int], ...]
+    bases: NDArray[np.float32]
+    front: tuple[Article, ...]
 
     @classmethod
-    def from_json(cls, fields: dict[str, Any]) -> Article:
-        """An entry of the answer of `GET /v1/articles`."""
-        published = fields.get("published")
-        return cls(
-            id=str(fields["id"]),
-            title=str(fields.get("title") or ""),
-            category=str(fields.get("category") or ""),
-            topic=int(fields["topic"]),
-            vector=base64.b64decode(fields["vector"], validate=True),
-            base=float(fields["base"]),
-            abstract=str(fields.get("abstract") or ""),
-            published=None if published is None else int(published),
-        )
+    def from_json(cls, fields: Mapping[str, Any], terms: Terms) -> Contents:
+        """A list that has been checked against the schema.
+
+        Raises:
+            DiscreetError: It is of another space, or does not fit itself or the terms.
+        """
+        if fields["space"] != terms.space:
+            raise DiscreetError("the catalogue is of another topic space than the terms")
+        pages = tuple((page["name"], page["articles"]) for page in fields["pages"])
+        count = sum(articles for _, articles in pages)
+        if count > limits.max_articles or len(dict(pages)) < len(pages):
+            raise DiscreetError(f"the catalogue has {count} articles on {len(dict(pages))} different pages")
+        bases = np.frombuffer(unpacked(fields["bases"], 4 * count), "<f4")
+        if not (np.abs(bases) <= MAX_BASE).all():
+            raise DiscreetError("a base score in the catalogue is no number within a million")
+        if len(fields["front_bases"]) != len(fields["front"]):
+            raise DiscreetError("the articles to show first have not one base score each")
+        shown = zip(fields["front"], fields["front_bases"], strict=True)
+        front = tuple(Article.from_json(article, base, terms) for article, base in shown)
+        _require_distinct(front)
+        return cls(terms.space, pages, bases, front)
 
 
-@dataclass(frozen=True)
-class Ranked:
-    """An article with its score, and how much of it the reader's own clicks made."""
-
-    article: Article
-    score: float
-    personal: float
-
-
-class Catalogue:
-    """The articles by id."""
-
-    def __init__(self, articles: Iterable[Article] = ()) -> None:
-        self._articles = {article.id: article for article in articles}
-
-    def __len__(self) -> int:
-        return len(self._articles)
-
-    def __iter__(self) -> Iterator[Article]:
-        return iter(self._articles.values())
-
-    def get(self, article_id: str) -> Article | None:
-        """The article, if it is in the catalogue."""
-        return self._articles.get(article_id)
-
-    def change(self, changed: Iterable[Article], removed: Iterable[str]) -> None:
-        """Take over a delta."""
-        for article_id in removed:
-            self._articles.pop(article_id, None)
-        self._articles.update((article.id, article) for article in changed)
+def page_articles(name: str, body: bytes, terms: Terms) -> list[Article]:
+    """The articles of a page whose bytes are those that its name promises, without their base scores."""
+    if hashlib.sha256(body).hexdigest() != name:
+        raise DiscreetError("a page of the catalogue does not match its name")
+    return [Article.from_json(fields, 0.0, terms) for fields in read("page", body)["articles"]]
 
 
 class CatalogueFile:
-    """A catalogue in a file, changed all or nothing, with the place up to which the server was heard."""
+    """The file, and the catalogue that serves now."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
+    def __init__(self, path: Path | str) -> None:
+        self.catalogue = Catalogue()
+        self._whole = Catalogue()
+        self._parsed: dict[str, list[Article]] = {}
+        self._fits: tuple[object, ...] | None = None
+        self._path = path
         try:
-            with closing(self._connect()) as connection:
-                connection.executescript(_SCHEMA)
-                rows = connection.execute("SELECT fields FROM article ORDER BY rowid").fetchall()
-                place = connection.execute("SELECT model, cursor, etag FROM place").fetchone()
-            self.catalogue = Catalogue(Article.from_json(json.loads(fields)) for (fields,) in rows)
-        except (sqlite3.Error, ValueError, KeyError) as error:
-            raise DiscreetError(
-                f"{path}: cannot be read as a catalogue ({error}); delete it, it is only a copy"
-            ) from error
-        self.model, self.cursor, self.etag = (str(part) for part in place or ("", "", ""))
+            self._connection = self._connect()
+        except sqlite3.DatabaseError:
+            with suppress(OSError):
+                Path(path).unlink()
+            self._connection = self._connect()
 
-    def change(
-        self, articles: Sequence[dict[str, Any]], removed: Sequence[str], *, model: str, cursor: str, etag: str
-    ) -> None:
-        """Take over one page of the server's answer. A page for another model begins a new catalogue."""
-        changed = [Article.from_json(fields) for fields in articles]
-        anew = model != self.model
-        with closing(self._connect()) as connection, connection:
-            if anew:
-                connection.execute("DELETE FROM article")
-            connection.executemany("DELETE FROM article WHERE id = ?", [(str(name),) for name in removed])
-            rows = [(article.id, json.dumps(fields)) for article, fields in zip(changed, articles, strict=True)]
-            connection.executemany("INSERT OR REPLACE INTO article VALUES (?, ?)", rows)
-            connection.execute("INSERT OR REPLACE INTO place VALUES (1, ?, ?, ?)", (model, cursor, etag))
-        if anew:
-            self.catalogue = Catalogue()
-        self.catalogue.change(changed, removed)
-        self.model, self.cursor, self.etag = model, cursor, etag
+    def adopt(self, terms: Terms) -> None:
+        """Serve what is kept, as far as it fits these terms."""
+        fits = (terms.space, terms.topics, terms.dimension)
+        if fits == self._fits:
+            return
+        self._fits, self._whole = fits, Catalogue()
+        front: tuple[Article, ...] = ()
+        self._parsed.clear()
+        with suppress(DiscreetError, sqlite3.Error):
+            self._whole = self._catalogue(self._contents(_WHOLE, terms), terms)
+        with suppress(DiscreetError, sqlite3.Error):
+            front = self._contents(_COMING, terms).front
+        self.catalogue = Catalogue([*self._whole, *front])
+
+    def take(self, body: bytes, terms: Terms) -> list[str]:
+        """Take a list that has just come; returns the pages that are lacking, the newest first.
+
+        Raises:
+            DiscreetError: It is not as agreed; nothing has changed.
+        """
+        fields = read("catalogue", body)
+        if fields["model"] != terms.model:
+            raise DiscreetError("the catalogue is another model's than the terms")
+        contents = Contents.from_json(fields, terms)
+        with self._changing() as execute:
+            execute("INSERT OR REPLACE INTO list VALUES (?, ?)", (_COMING, body))
+            names = {row[0] for row in execute("SELECT name FROM page")}
+            for name in names - {name for name, _ in contents.pages} - self._pages_of_whole():
+                execute("DELETE FROM page WHERE name = ?", (name,))
+        self.catalogue = Catalogue([*self._whole, *contents.front])
+        return [name for name, _ in reversed(contents.pages) if name not in names]
+
+    def keep_page(self, name: str, body: bytes, terms: Terms) -> None:
+        """Keep a page that was lacking.
+
+        Raises:
+            DiscreetError: It is not the page of that name, or an article of it does not fit; nothing has changed.
+        """
+        self._parsed[name] = page_articles(name, body, terms)
+        with self._changing() as execute:
+            (kept,) = execute("SELECT COALESCE(SUM(LENGTH(body)), 0) FROM page").fetchone()
+            if kept + len(body) > MAX_BYTES:
+                raise DiscreetError(f"the catalogue is larger than the {MAX_BYTES >> 20} MiB that this device keeps")
+            execute("INSERT OR REPLACE INTO page VALUES (?, ?)", (name, body))
+
+    def complete(self, terms: Terms) -> None:
+        """Put the new catalogue in the old one's place, now that all its pages are there.
+
+        Raises:
+            DiscreetError: It is not whole after all; the old one stays.
+        """
+        with self._changing() as execute:
+            contents = self._contents(_COMING, terms)
+            catalogue, wanted = self._catalogue(contents, terms), {name for name, _ in contents.pages}
+            execute("DELETE FROM list WHERE kind = ?", (_WHOLE,))
+            execute("UPDATE list SET kind = ? WHERE kind = ?", (_WHOLE, _COMING))
+            for name in {row[0] for row in execute("SELECT name FROM page")} - wanted:
+                execute("DELETE FROM page WHERE name = ?", (name,))
+        self._parsed = {name: articles for name, articles in self._parsed.items() if name in wanted}
+        self._whole = self.catalogue = catalogue
+
+    def _catalogue(self, contents: Contents, terms: Terms) -> Catalogue:
+        """All articles, if all pages are there and fit."""
+        articles: list[Article] = []
+        for name, count in contents.pages:
+            if name not in self._parsed:
+                self._parsed[name] = page_articles(name, self._page(name), terms)
+            page = self._parsed[name]
+            if len(page) != count:
+                raise DiscreetError(f"a page of the catalogue has {len(page)} articles, not {count}")
+            bases = contents.bases[len(articles) : len(articles) + count].tolist()
+            articles += [replace(article, base=base) for article, base in zip(page, bases, strict=True)]
+        _require_distinct(articles)
+        return Catalogue(articles)
+
+    def forget(self) -> None:
+        """Drop everything that a server handed out."""
+        with self._changing() as execute:
+            for table in ("page", "list"):
+                execute(f"DELETE FROM {table}")
+        self._parsed.clear()
+        self._whole = self.catalogue = Catalogue()
 
     def _connect(self) -> sqlite3.Connection:
-        return sqlite3.connect(self.path, timeout=30.0)
+        if isinstance(self._path, Path):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(self._path, timeout=30.0, check_same_thread=False)
+        connection.executescript(f"PRAGMA secure_delete = ON;{_SCHEMA}")
+        return connection
+
+    def _page(self, name: str) -> bytes:
+        """A kept page; one that was damaged here is dropped, and fetched again the next time."""
+        row = self._connection.execute("SELECT body FROM page WHERE name = ?", (name,)).fetchone()
+        if row is not None and hashlib.sha256(row[0]).hexdigest() == name:
+            return bytes(row[0])
+        with self._connection:
+            self._connection.execute("DELETE FROM page WHERE name = ?", (name,))
+        raise DiscreetError("a page of the catalogue is not there yet")
+
+    def _body(self, kind: str) -> bytes:
+        row = self._connection.execute("SELECT body FROM list WHERE kind = ?", (kind,)).fetchone()
+        if row is None:
+            raise DiscreetError("there is no catalogue yet")
+        return bytes(row[0])
+
+    def _contents(self, kind: str, terms: Terms) -> Contents:
+        return Contents.from_json(read("catalogue", self._body(kind)), terms)
+
+    def _pages_of_whole(self) -> set[str]:
+        with suppress(DiscreetError):
+            return {page["name"] for page in read("catalogue", self._body(_WHOLE))["pages"]}
+        return set()
+
+    @contextmanager
+    def _changing(self) -> Iterator[Callable[..., sqlite3.Cursor]]:
+        """One transaction. A file that turns out to be damaged is begun anew: it is only a copy."""
+        try:
+            with self._connection:
+                yield self._connection.execute
+        except sqlite3.Error as error:
+            if type(error) is sqlite3.DatabaseError:
+                self._begin_anew()
+            raise DiscreetError(f"{self._path}: the catalogue could not be kept ({error})") from error
+
+    def _begin_anew(self) -> None:
+        self._connection.close()
+        with suppress(OSError):
+            Path(self._path).unlink()
+        self._connection = self._connect()
 
 
-def rank(
-    candidates: Sequence[Article], bases: Sequence[float], clicked: Sequence[bytes], read: Collection[str], terms: Terms
-) -> list[Ranked]:
-    """The candidates that were not read, the best first; equals in the order in which they came.
-
-    Args:
-        candidates: The articles.
-        bases: The score of each for everybody.
-        clicked: The vectors of the kept clicks.
-        read: Ids to leave out.
-        terms: Scale, centre and weight.
-    """
-    own = personal_scores(_matrix([article.vector for article in candidates], len(terms.centre)), clicked, terms)
-    scores = np.asarray(bases, np.float64) + own
-    order = np.argsort(-scores, kind="stable")
-    return [
-        Ranked(candidates[i], float(scores[i]), float(own[i])) for i in order.tolist() if candidates[i].id not in read
-    ]
-
-
-def personal_scores(vectors: NDArray[np.int8], clicked: Sequence[bytes], terms: Terms) -> NDArray[np.float64]:
-    """w₀ · v·(h̄ − centre) of each vector; 0 without clicks."""
-    known = _matrix(clicked, len(terms.centre))
-    if not len(known):
-        return np.zeros(len(vectors))
-    interest = known.mean(axis=0) * terms.vector_scale - np.asarray(terms.centre)
-    return np.asarray(terms.content_weight * terms.vector_scale * (vectors @ interest))
-
-
-def _matrix(vectors: Sequence[bytes], dimension: int) -> NDArray[np.int8]:
-    """One row each; a vector of another length counts as zeros."""
-    rows = [vector if len(vector) == dimension else bytes(dimension) for vector in vectors]
-    return np.frombuffer(b"".join(rows), np.int8).reshape(len(rows), dimension)
+def _require_distinct(articles: Sequence[Article]) -> None:
+    if len({article.id for article in articles}) < len(articles):
+        raise DiscreetError("an article is in the catalogue twice")

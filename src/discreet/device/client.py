@@ -7,7 +7,8 @@
     client.send_due()
 
 Without a connection it works with what it has, and `status` says so. Everything it sends is built here, from public
-data, from releases that `Device` made, and from counts that the reader declared open; nothing else.
+data, from releases that `Device` made, and from counts that the reader declared open; nothing else. Nothing that a
+server answers is used before it was checked (docs/reference/protocol.md).
 """
 
 from __future__ import annotations
@@ -19,21 +20,23 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
-from discreet.device.catalogue import Article, CatalogueFile, Ranked
+from discreet.device.articles import Article
+from discreet.device.catalogue import CatalogueFile
 from discreet.device.device import Device, Sketch
 from discreet.device.history import Slate
+from discreet.device.ranking import Ranked
 from discreet.device.settings import Settings
 from discreet.device.terms import Terms
 from discreet.device.transport import Reply, Transport, over_http
 from discreet.errors import DiscreetError
 from discreet.files import replacing_file
-from discreet.privacy.noise import SecureNoise
+from discreet.protocol.check import limits, read
 
-PAGE = 500
+TAKEN, REFUSED, AWAY = (200, 201), (409, 422), (429, 500)
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Status:
 
 @dataclass(frozen=True)
 class Front:
-    """Articles to show, the best first. `slate` is to be handed to `clicked`; None if the device ranked alone."""
+    """Articles to show, the best first. `slate` is to be handed to `clicked`; None if clicks belong to no slate."""
 
     articles: list[Ranked]
     slate: str | None
@@ -61,7 +64,6 @@ class Client:
         url: The server's address.
         folder: Where the device keeps everything.
         transport: How to reach the server.
-        noise: Where the noise of releases comes from.
         clock: Seconds since 1970.
         random_id: Makes names that say nothing: 32 hexadecimal digits.
     """
@@ -72,25 +74,23 @@ class Client:
         folder: Path,
         *,
         transport: Transport = over_http,
-        noise: SecureNoise | None = None,
         clock: Callable[[], float] = time.time,
         random_id: Callable[[], str] = lambda: secrets.token_hex(16),
     ) -> None:
         self._url = url.rstrip("/")
         self._folder = Path(folder)
         self._transport = transport
-        self._around = {"noise": noise, "clock": clock, "random_id": random_id}
+        self._clock = clock
         self._random_id = random_id
-        self._articles = CatalogueFile(self._folder / "catalogue.sqlite")
+        self._articles = self._open_catalogue()
         self._model_file = self._folder / "model.json"
-        self._etag, self._device = "", None
+        self._device: Device | None = None
         self._online, self._problem = False, None
+        self._forgot = False
         if self._model_file.exists():
-            kept = json.loads(self._model_file.read_text(encoding="utf-8"))
-            self._etag = kept["etag"]
-            self._begin(Terms.from_json(kept["model"]))
+            with self._understanding():
+                self._adopt(Terms.from_json(read("model", self._model_file.read_bytes())))
 
-    _device: Device | None
     _problem: str | None
 
     @property
@@ -119,29 +119,29 @@ class Client:
 
     def refresh(self) -> Status:
         """Fetch the terms and what is new in the catalogue; without a connection, keep what there is."""
-        reply = self._ask("GET", "/v1/model", headers={"If-None-Match": self._etag} if self._etag else {})
+        reply = self._ask("GET", "/v1/model")
         if reply is not None and reply.status == 200:
             with self._understanding():
-                self._take_terms(reply)
+                self._take_terms(read("model", reply.body))
+        problem = self._problem
         if reply is not None and self._device is not None:
             with self._understanding():
-                self._fetch_articles(self._device.terms)
+                self._fetch_catalogue(self._device.terms)
             self._device.catalogue = self._articles.catalogue
+        self._problem = problem or self._problem
         return self.status
 
-    def front(self, limit: int = 20, *, category: str | None = None) -> Front:
+    def front(self, limit: int = 20, *, section: str | None = None) -> Front:
         """The articles to show now, without those that were read, in the way the publisher ranks.
 
-        What is asked of the server depends on the sketches, the open counts and the arguments alone: as many articles
-        whatever was read, and nothing at all if the device ranks by itself.
+        What is asked of the server depends on the sketches, the open counts and the limit alone: as many articles
+        whatever was read or is looked at, and nothing at all if the device ranks by itself. A section is picked here.
         """
         device = self.device
-        if device.terms.ranking != "local" and device.settings.makes_sketches(device.terms):
-            reply = self._ask("POST", "/v1/recommend", self._recommend_body(limit, category))
-            if reply is not None and reply.status == 200:
-                with self._understanding():
-                    return self._shown(reply.json(), limit)
-        known = [a for a in self._articles.catalogue if category is None or a.category == category]
+        shown = self._asked(device, limit) if self._asks(device) else None
+        if shown is not None and section is None:
+            return shown
+        known = [a for a in device.catalogue if section is None or section in (a.section, a.category)]
         return Front(device.rank(known)[:limit], None, "local")
 
     def clicked(self, article_id: str, slate: str | None = None) -> None:
@@ -155,126 +155,150 @@ class Client:
         A report that did not arrive is sent again, the same bytes under the same id.
         """
         device = self.device
-        self._report_labels(device)
+        if self._forgot:
+            return 0
+        with self._understanding():
+            self._report_labels(device)
         if device.terms.reports:
-            for sketch in device.sketches():
-                self._report_sketch(device, sketch)
+            with self._understanding():
+                self._report_sketches(device)
         taken = 0
         for number, body in device.history.reports():
             reply = self._ask("POST", "/v1/reports", body)
-            if reply is None or reply.status >= 500 or reply.status == 429:
+            if reply is None or reply.status in AWAY or reply.status >= 500:
                 break
-            device.history.drop_report(number)
-            taken += reply.status in (200, 201)
+            if reply.status in TAKEN or (reply.status in REFUSED and reply.error() is not None):
+                device.history.drop_report(number)
+            taken += reply.status in TAKEN
         return taken
 
     def forget(self) -> None:
-        """The history goes; the debits stay."""
-        self.device.forget()
+        """The history goes, and all that a server handed out; the debits stay. Nothing is sent before `refresh`."""
+        device = self.device
+        device.forget()
+        self._articles.forget()
+        device.catalogue = self._articles.catalogue
+        self._model_file.unlink(missing_ok=True)
+        self._forgot = True
 
-    def _take_terms(self, reply: Reply) -> None:
-        model = reply.json()
+    def _take_terms(self, model: dict[str, Any]) -> None:
         terms = Terms.from_json(model)
-        self._etag = reply.headers.get("etag", "")
-        with replacing_file(self._model_file) as draft:
-            draft.write_text(json.dumps({"etag": self._etag, "model": model}), encoding="utf-8")
-        self._begin(terms)
+        terms.require_begun(self._clock())
+        self._adopt(terms)
+        self._keep_terms(json.dumps(model))
+        self._forgot = False
+
+    def _keep_terms(self, text: str) -> None:
+        with replacing_file(self._model_file, 0o600) as draft:
+            draft.write_text(text, encoding="utf-8")
 
     @contextmanager
     def _understanding(self) -> Iterator[None]:
-        """An answer that makes no sense becomes a problem in `status`, and what was there before stays in use."""
+        """What cannot be used becomes a problem in `status`, and what was there before stays in use."""
         try:
             yield
         except DiscreetError as error:
             self._problem = f"{self._url}: {error}"
-        except (KeyError, TypeError, ValueError) as error:
-            self._problem = f"{self._url}: the server's answer cannot be read ({error!r})"
+        except OSError as error:
+            self._problem = f"{self._folder}: cannot be read or written ({error.strerror or error})"
 
-    def _begin(self, terms: Terms) -> None:
-        self._device = Device(self._folder, terms, self._articles.catalogue, **self._around)  # type: ignore[arg-type]
+    def _adopt(self, terms: Terms) -> None:
+        if self._device is None:
+            self._device = self._open_device(terms)
+        self._device.terms = terms
+        self._articles.adopt(terms)
+        self._device.catalogue = self._articles.catalogue
 
-    def _fetch_articles(self, terms: Terms) -> None:
-        while True:
-            anew = self._articles.model != terms.model
-            since = "" if anew else self._articles.cursor
-            query = {"since": since, "limit": PAGE} if since else {"limit": PAGE}
-            headers = {"If-None-Match": self._articles.etag} if since and self._articles.etag else {}
-            reply = self._ask("GET", f"/v1/articles?{urlencode(query)}", headers=headers)
-            if reply is None or reply.status != 200:
+    def _open_catalogue(self) -> CatalogueFile:
+        return CatalogueFile(self._folder / "catalogue.sqlite")
+
+    def _open_device(self, terms: Terms) -> Device:
+        catalogue = self._articles.catalogue
+        return Device(self._folder, terms, catalogue, clock=self._clock, random_id=self._random_id)
+
+    def _fetch_catalogue(self, terms: Terms) -> None:
+        """The list, then the pages that are lacking, the newest first; what has come stays for the next time."""
+        reply = self._ask("GET", "/v1/catalogue")
+        if reply is None or reply.status != 200:
+            return
+        for name in self._articles.take(reply.body, terms):
+            page = self._ask("GET", f"/v1/catalogue/{name}")
+            if page is None or page.status != 200:
                 return
-            page = reply.json()
-            etag = "" if page["more"] or page["cursor"] != since else reply.headers.get("etag", "")
-            self._articles.change(
-                page["articles"], page["removed"], model=terms.model, cursor=str(page["cursor"]), etag=etag
-            )
-            if not page["more"]:
-                return
+            self._articles.keep_page(name, page.body, terms)
+        self._articles.complete(terms)
 
-    def _recommend_body(self, limit: int, category: str | None) -> str:
-        device = self.device
+    def _asks(self, device: Device) -> bool:
+        return not self._forgot and device.terms.ranking != "local" and device.settings.makes_sketches(device.terms)
+
+    def _asked(self, device: Device, limit: int) -> Front | None:
+        """The server's slate as the reader sees it; None if there is none that can be used."""
+        with self._understanding():
+            reply = self._ask("POST", "/v1/recommend", self._recommend_body(device, limit))
+            if reply is not None and reply.status == 200:
+                return self._shown(device, read("recommend", reply.body), limit)
+        return None
+
+    def _recommend_body(self, device: Device, limit: int) -> str:
+        """The newest sketches, of as many clicks as a server takes at once, and the open counts."""
+        sketches: list[Sketch] = []
+        for sketch in reversed(device.sketches()):
+            if sum(s.clicks or 0 for s in (*sketches, sketch)) > limits.max_clicks_in_all:
+                break
+            sketches.insert(0, sketch)
         body: dict[str, Any] = {
             "space": device.terms.space,
-            "sketches": [
-                {"epoch": sketch.epoch, "clicks": sketch.clicks, "release": _base64(sketch.release)}
-                for sketch in device.sketches()
-            ],
-            "limit": min(500, max(limit, device.terms.shortlist_size)),
+            "sketches": [{"epoch": s.epoch, "clicks": s.clicks, "release": _base64(s.release)} for s in sketches],
+            "limit": min(limits.max_slate, max(limit, device.terms.shortlist_size)),
         }
         counts = device.open_counts()
         if counts is not None:
             body["open"] = counts
-        if category is not None:
-            body["category"] = [category]
         return json.dumps(body)
 
-    def _shown(self, answer: dict[str, Any], limit: int) -> Front:
-        """The server's slate as the reader sees it: re-ranked here, or in the server's order; never what was read."""
-        device, terms = self.device, self.device.terms
+    def _shown(self, device: Device, answer: dict[str, Any], limit: int) -> Front:
+        """Re-ranked here, or in the server's order; never what was read."""
         entries = answer["articles"]
-        slate = Slate(
-            str(answer["slate"]), str(answer["model"]), tuple(str(e["id"]) for e in entries), str(answer["signature"])
-        )
-        device.history.add_slate(slate, device.current_epoch())
-        unknown = (Article(name, "", "", 0, b"", 0.0) for name in slate.articles)
-        candidates = [
-            self._articles.catalogue.get(name) or blank for name, blank in zip(slate.articles, unknown, strict=True)
-        ]
-        ranked = device.rank(candidates, [float(entry["base"]) for entry in entries])
-        if terms.ranking == "server":
-            place = {name: number for number, name in enumerate(slate.articles)}
+        names = tuple(entry["id"] for entry in entries)
+        slate = device.show(Slate(answer["slate"], answer["model"], names, answer["signature"]))
+        bases = {entry["id"]: entry["base"] for entry in entries}
+        candidates = [device.catalogue.get(name) or Article.unknown(name) for name in bases]
+        ranked = device.rank(candidates, list(bases.values()))
+        if device.terms.ranking == "server":
+            place = {name: number for number, name in enumerate(bases)}
             ranked.sort(key=lambda shown: place[shown.article.id])
-        return Front(ranked[:limit], slate.id, terms.ranking)
+        return Front(ranked[:limit], slate, device.terms.ranking)
 
     def _report_labels(self, device: Device) -> None:
-        for slate in device.history.finished_slates(device.current_epoch()):
-            clicked = {click.article for click in device.history.clicks(slate=slate.id)} & set(slate.articles)
-            release = device.label(slate, sorted(clicked))
+        for slate, release in device.finished_slates():
             report = None
             if release is not None:
                 shown = {"id": slate.id, "articles": slate.articles, "signature": slate.signature}
                 fields = {"id": self._random_id(), "kind": "label", "model": slate.model, "slate": shown}
-                report = json.dumps({**fields, "release": _base64(release.to_bytes())})
-            device.history.close_slate(slate.id, report)
+                report = json.dumps({**fields, "release": _base64(release)})
+            device.history.close_slate(slate.name, report)
 
-    def _report_sketch(self, device: Device, sketch: Sketch) -> None:
-        plan = device.history.sketch_plan(sketch.epoch)
-        if plan is None or plan.reported or sketch.epsilon != device.terms.epsilon_sketch:
-            return
-        fields = {"id": self._random_id(), "kind": "sketch", "space": plan.space, "epoch": sketch.epoch}
-        body = {**fields, "device": plan.pseudonym, "clicks": sketch.clicks, "release": _base64(sketch.release)}
-        device.history.report_sketch(sketch.epoch, json.dumps(body))
+    def _report_sketches(self, device: Device) -> None:
+        sketches = device.sketches()
+        plans = device.history.plans()
+        for sketch in sketches:
+            plan = plans[sketch.epoch]
+            if plan.reported or sketch.epsilon != device.terms.epsilon_sketch:
+                continue
+            fields = {"id": self._random_id(), "kind": "sketch", "space": plan.space, "epoch": sketch.epoch}
+            body = {**fields, "device": plan.pseudonym, "clicks": sketch.clicks, "release": _base64(sketch.release)}
+            device.history.report_sketch(sketch.epoch, json.dumps(body))
 
-    def _ask(
-        self, method: str, path: str, body: str | None = None, *, headers: dict[str, str] | None = None
-    ) -> Reply | None:
+    def _ask(self, method: str, path: str, body: str | None = None) -> Reply | None:
         """The server's reply, or None if there was none; what is wrong goes to `status`."""
         try:
-            reply = self._transport(method, self._url + path, headers or {}, body)
-        except OSError as error:
+            reply = self._transport(method, self._url + path, {}, body)
+        except (OSError, HTTPException) as error:
             self._online, self._problem = False, f"{self._url} cannot be reached ({error}); working with what is here"
             return None
         self._online = True
-        self._problem = None if reply.status < 400 else f"{self._url}{path.split('?')[0]}: {reply.reason()}"
+        failed = not 200 <= reply.status < 300
+        self._problem = f"{self._url}{path}: {reply.status}, {reply.error() or 'no reason given'}" if failed else None
         return reply
 
 

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import json
+import math
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from discreet.device.account import DeviceStatement, open_ledger
-from discreet.device.catalogue import Article, Catalogue, Ranked, rank
-from discreet.device.history import Click, History, SketchPlan, Slate
+from discreet.device.account import DeviceStatement, open_ledger, stopped
+from discreet.device.articles import Article, Catalogue
+from discreet.device.history import Click, History, Plan, Slate
+from discreet.device.ranking import Ranked, rank
 from discreet.device.reports import label, label_mechanism, sketch_mechanism
 from discreet.device.settings import Settings
 from discreet.device.terms import Terms
-from discreet.privacy.ledger import Answer, BudgetExhausted
+from discreet.privacy.ledger import BudgetExhausted, Ledger
 from discreet.privacy.mechanisms.base import Mechanism
+from discreet.privacy.mechanisms.subset_selection import SubsetSelection
 from discreet.privacy.noise import SecureNoise
 from discreet.privacy.release import Release
-
-MOST_SKETCHES = 128
-"""How many epochs back sketches are made and sent: as many as a server takes."""
-
-
-MOST_CLICKS = 1000
-"""From how many clicks at most a sketch is computed where their number is told: as many as a server takes."""
+from discreet.protocol.check import limits
 
 
 @dataclass(frozen=True)
@@ -44,14 +41,13 @@ class Sketch:
 class Device:
     """What a reader's device keeps in a folder and what it may tell.
 
-    The first terms' lifetime ε, adjacency and schedule hold for the device's life. If a publisher comes with another
-    adjacency or schedule, nothing more is released (`stopped` says why); what was released before still serves.
+    The first terms' lifetime ε, adjacency and schedule hold for the device's life. If a publisher comes with others,
+    nothing more is released (`stopped` says why); what was released before still serves, as it was made.
 
     Args:
         folder: Where history and ledger live. Readable by its owner only.
-        terms: The publisher's terms.
-        catalogue: Its articles.
-        noise: Where randomness comes from.
+        terms: The publisher's terms; others may come later.
+        catalogue: Its articles; others may come later.
         clock: Seconds since 1970.
         random_id: Makes names that say nothing: 32 hexadecimal digits.
     """
@@ -62,20 +58,20 @@ class Device:
         terms: Terms,
         catalogue: Catalogue,
         *,
-        noise: SecureNoise | None = None,
         clock: Callable[[], float] = time.time,
         random_id: Callable[[], str] = lambda: secrets.token_hex(16),
     ) -> None:
-        folder = Path(folder)
         self.terms = terms
         self.catalogue = catalogue
-        self.history = History(folder / "history.sqlite")
-        self._ledger, self.stopped, self.recovered = open_ledger(folder / "ledger", terms, clock)
-        self._noise = noise or SecureNoise()
         self._clock = clock
         self._random_id = random_id
         self._sketched: dict[int, Sketch] = {}
-        self._first_epoch = self._first_not_forgotten()
+        self.history, self._ledger, self.recovered = self._open(Path(folder))
+
+    @property
+    def stopped(self) -> str | None:
+        """Why nothing is released under the present terms, or None."""
+        return stopped(self._ledger, self.terms)
 
     @property
     def settings(self) -> Settings:
@@ -85,27 +81,44 @@ class Device:
 
     @settings.setter
     def settings(self, choices: Settings) -> None:
-        choices.require_within(self.terms)
+        before = self.settings
+        if choices.epsilon != before.epsilon:
+            choices.require_within(self.terms)
+        newly = choices.open_categories - before.open_categories
+        opened = [article for article in self.catalogue if article.category in newly]
+        self.history.open_articles(opened, choices.open_categories)
         self.history.keep_setting("choices", json.dumps(choices.to_json()))
 
     def current_epoch(self) -> int:
         """The epoch of the public schedule that a click of this moment belongs to."""
         return self._ledger.current_epoch()
 
-    def clicked(self, article_id: str, slate_id: str | None = None) -> None:
-        """Remember a click; `slate_id` names the slate it was made in, if that came from the server.
+    def show(self, slate: Slate) -> str | None:
+        """Remember a slate that came from the server; its name, or None if clicks in it belong to no slate.
+
+        It takes clicks if it is new, names no article twice, and has enough articles of the catalogue that a label
+        hides one among them.
+        """
+        known = self.catalogue.holds(slate.articles)
+        if known < limits.min_slate_articles or len(set(slate.articles)) < len(slate.articles):
+            return None
+        return slate.name if self.history.add_slate(slate, self.current_epoch()) else None
+
+    def clicked(self, article_id: str, slate_name: str | None = None) -> None:
+        """Remember a click; `slate_name` is what `show` gave for the slate it was made in.
 
         An article that is not in the catalogue counts on topic 0: every click must count somewhere.
         """
-        article = self.catalogue.get(article_id) or Article(article_id, "", "", 0, b"", 0.0)
+        article = self.catalogue.get(article_id) or Article.unknown(article_id)
+        slate = self.history.slate(slate_name) if slate_name is not None else None
         self.history.add_click(
             Click(
                 time=int(self._clock()),
                 epoch=self.current_epoch(),
                 article=article_id,
                 category=article.category,
-                is_open=int(article.category in self.settings.open_categories),
-                slate=slate_id,
+                is_open=int(self.history.is_open(article)),
+                slate=slate.name if slate is not None and article_id in slate.articles else None,
                 space=self.terms.space,
                 topic=article.topic,
                 vector=article.vector,
@@ -117,43 +130,37 @@ class Device:
 
         Asking again releases nothing new. Where the budget does not allow a new one, the old ones answer. An epoch
         without sensitive clicks has none, unless their number is a secret: then it has noise alone. Sketches in an
-        older topic space are not among them, and their epochs are never sketched again.
+        older topic space are not among them, and no epoch is ever sketched again.
         """
         if not self.settings.makes_sketches(self.terms):
             return []
         current = self.current_epoch()
-        first = max(self._first_epoch, current - MOST_SKETCHES, 0)
-        made = (self._sketched.get(epoch) or self._sketch(epoch) for epoch in range(first, current))
+        plans, busy = self.history.plans(), self.history.epochs()
+        made = []
+        for epoch in range(max(self._ledger.first_epoch(), current - limits.max_sketches, 0), current):
+            plan = plans.get(epoch)
+            if plan is None and (self.terms.hide_length or epoch in busy):
+                plan = self._new_sketch(epoch)
+            if plan is not None and plan.space == self.terms.space:
+                made.append(self._sketched.get(epoch) or self._kept_sketch(plan))
         return [sketch for sketch in made if sketch is not None]
 
     def open_counts(self) -> list[int] | None:
-        """How many clicks on open categories lie on each topic, exactly; None if there are none. Not protected."""
-        clicks = [click for click in self.history.clicks() if click.is_open]
-        return np.bincount(self._topics(clicks), minlength=self.terms.topics).tolist() if clicks else None
+        """How many clicks on open articles lie on each topic, exactly; None if there are none. Not protected."""
+        topics = [self._topic(click) for click in self.history.clicks() if click.is_open]
+        return np.bincount(topics, minlength=self.terms.topics).tolist() if topics else None
 
-    def label(self, slate: Slate, clicked: Sequence[str]) -> Release | None:
-        """The label of one impression, for the slate as the server sent it: made once, then kept.
+    def finished_slates(self) -> Iterator[tuple[Slate, bytes | None]]:
+        """The slates whose labels are due, each with its label, if there is one to report.
 
-        It is computed from the clicks that were made in the epoch of the slate's first click, of which one is drawn
-        at random. None if there is nothing to report: no click, a slate of one article, a reader or a publisher who
-        does not want labels, or no budget left.
+        A slate is due when another one followed or its epoch is over.
         """
-        made = [click for click in self.history.clicks(slate=slate.id) if click.article in set(clicked)]
-        unknown = set(clicked) - {click.article for click in made}
-        if unknown or not set(clicked) <= set(slate.articles):
-            raise ValueError(f"no click on {sorted(unknown) or list(clicked)} was remembered in slate {slate.id!r}")
-        if not made or len(slate.articles) < 2 or not self.settings.makes_labels(self.terms) or self.stopped:
-            return None
-        epoch = min(click.epoch for click in made)
-        places = sorted({slate.articles.index(click.article) for click in made if click.epoch == epoch})
-        mechanism = label_mechanism(len(slate.articles), self.terms.epsilon_label)
-        try:
-            answer = self._release(
-                "label", epoch, mechanism, lambda: label(places, mechanism, self._noise), len(places), part=slate.id
-            )
-        except BudgetExhausted:
-            return None
-        return Release.from_bytes(answer.payload)
+        current = self.current_epoch()
+        for slate in self.history.finished_slates(current):
+            clicks = self.history.clicks(slate=slate.name)
+            epoch = min((click.epoch for click in clicks), default=current)
+            if epoch <= current:
+                yield slate, self._label(slate, epoch, [click for click in clicks if click.epoch == epoch])
 
     def rank(self, candidates: Sequence[Article] | None = None, bases: Sequence[float] | None = None) -> list[Ranked]:
         """Candidates (or the whole catalogue) in the order of their scores for this reader, without what was read.
@@ -175,8 +182,8 @@ class Device:
         """The history goes, and all releases kept from it. The debits stay: what was told was told."""
         self._ledger.forget()
         self.history.forget()
+        self.settings = Settings(self.settings.epsilon)
         self._sketched.clear()
-        self._first_epoch = self._first_not_forgotten()
 
     def statement(self) -> DeviceStatement:
         """What was told, at which cost, and what is kept here."""
@@ -187,34 +194,48 @@ class Device:
             self._ledger.statement(), self.settings, len(clicks), opened, dict(counted), self.stopped
         )
 
-    def _sketch(self, epoch: int) -> Sketch | None:
-        clicked = self._sensitive(epoch)
-        plan = self.history.sketch_plan(epoch) or self._plan(epoch, len(clicked))
-        if plan is None or plan.space != self.terms.space:
-            return None
-        topics = self._topics(clicked)
-        mechanism = sketch_mechanism(self.terms.topics, self.terms.epsilon_sketch, hide_length=self.terms.hide_length)
-        try:
-            answer = self._release(
-                "sketch", epoch, mechanism, lambda: mechanism.release(topics, self._noise), len(topics)
-            )
-        except BudgetExhausted:
-            return None
-        clicks = None if self.terms.hide_length else plan.clicks
-        self._sketched[epoch] = Sketch(epoch, clicks, answer.payload, answer.guarantee.epsilon)
-        return self._sketched[epoch]
+    def _open(self, folder: Path) -> tuple[History, Ledger, bool]:
+        history = History(folder / "history.sqlite")
+        return history, *open_ledger(folder / "ledger", self.terms, self._clock, history.last_epoch())
 
-    def _first_not_forgotten(self) -> int:
-        """The first epoch that may have a sketch: that in which the device began, or began anew."""
-        statement = self._ledger.statement()
-        return max(statement.schedule.epoch_at(statement.since), statement.forgotten_through + 1)
-
-    def _plan(self, epoch: int, clicks: int) -> SketchPlan | None:
-        if self.stopped or (not clicks and not self.terms.hide_length):
+    def _kept_sketch(self, plan: Plan) -> Sketch | None:
+        answer = self._ledger.kept("sketch", plan.epoch)
+        if answer is None:
             return None
-        plan = SketchPlan(epoch, self.terms.space, clicks, self._random_id())
-        self.history.plan_sketch(plan)
+        sketch = Sketch(plan.epoch, plan.told, answer.payload, answer.guarantee.epsilon)
+        self._sketched[plan.epoch] = sketch
+        return sketch
+
+    def _new_sketch(self, epoch: int) -> Plan | None:
+        """Plan an epoch's sketch and make it. An epoch with a plan or a debit is never released again.
+
+        A topic of one or two articles would name them, so there are no sketches while there is one.
+        """
+        smallest = self.catalogue.smallest_topic
+        if self.stopped or (smallest is not None and smallest < limits.min_topic_articles):
+            return None
+        clicks, terms = self._sensitive(epoch), self.terms
+        if (not clicks and not terms.hide_length) or self._ledger.is_paid("sketch", epoch):
+            return None
+        plan = Plan(epoch, terms.space, None if terms.hide_length else len(clicks), self._random_id())
+        self.history.add_plan(plan)
+        mechanism = sketch_mechanism(terms.topics, terms.epsilon_sketch, hide_length=terms.hide_length)
+        payload = self._release("sketch", epoch, "", mechanism, [self._topic(click) for click in clicks])
+        if payload is not None:
+            self._sketched[epoch] = Sketch(epoch, plan.told, payload, terms.epsilon_sketch)
         return plan
+
+    def _label(self, slate: Slate, epoch: int, clicks: Sequence[Click]) -> bytes | None:
+        """One of the clicks in the epoch of the slate's first one, drawn at random, for the slate as it was sent."""
+        kept = self._ledger.kept("label", epoch, part=slate.name) if clicks else None
+        if kept is not None:
+            return kept.payload
+        unwanted = self.stopped or not self.settings.makes_labels(self.terms)
+        if not clicks or unwanted or self._ledger.is_paid("label", epoch, part=slate.name):
+            return None
+        places = sorted({slate.articles.index(click.article) for click in clicks})
+        mechanism = label_mechanism(len(slate.articles), self.terms.epsilon_label)
+        return self._release("label", epoch, slate.name, mechanism, places)
 
     def _sensitive(self, epoch: int) -> list[Click]:
         """The clicks that an epoch's sketch is computed from.
@@ -223,33 +244,36 @@ class Device:
         of them these are. With one click more or less it would, and two counts would move: there, all are taken.
         """
         clicks = [click for click in self.history.clicks(epoch=epoch) if not click.is_open]
-        return clicks if self.terms.hide_length else clicks[-MOST_CLICKS:]
+        return clicks if self.terms.hide_length else clicks[-limits.max_clicks :]
 
-    def _release(
-        self,
-        purpose: str,
-        epoch: int,
-        mechanism: Mechanism,
-        apply: Callable[[], Release],
-        clicks: int,
-        part: str = "",
-    ) -> Answer:
-        """The one place where a mechanism is applied: after the ledger debited that mechanism's own guarantee."""
+    def _release(self, purpose: str, epoch: int, part: str, mechanism: Mechanism, clicked: list[int]) -> bytes | None:
+        """The one place where a release is made: after the ledger debited the mechanism's own guarantee.
+
+        None if the budget, or the reader's own limit, does not allow it.
+        """
         guarantee = mechanism.guarantee()
 
         def make() -> bytes:
-            release = apply()
+            release = self._apply(purpose, epoch, part, mechanism, clicked)
             if release.guarantee != guarantee:
                 raise ValueError(f"released {release.guarantee}, but paid for {guarantee}")
             return release.to_bytes()
 
-        return self._ledger.release(purpose, epoch, guarantee, make, part=part, clicks=clicks)
+        choice = self.settings.epsilon
+        limit = math.inf if choice is None else choice
+        try:
+            answer = self._ledger.release(purpose, epoch, guarantee, make, part=part, clicks=len(clicked), limit=limit)
+        except BudgetExhausted:
+            return None
+        return answer.payload
 
-    def _topics(self, clicks: Sequence[Click]) -> list[int]:
-        """The topic of each click in the current space; 0 for an article that is known in an older space only."""
-        return [self._topic(click) for click in clicks]
+    def _apply(self, purpose: str, epoch: int, part: str, mechanism: Mechanism, clicked: list[int]) -> Release:
+        if isinstance(mechanism, SubsetSelection):
+            return label(clicked, mechanism, SecureNoise())
+        return mechanism.release(clicked, SecureNoise())
 
     def _topic(self, click: Click) -> int:
+        """The topic of a click in the current space; 0 for an article that is known in an older space only."""
         article = self.catalogue.get(click.article)
         topic = article.topic if article else click.topic if click.space == self.terms.space else 0
         return topic if 0 <= topic < self.terms.topics else 0

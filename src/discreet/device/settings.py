@@ -12,10 +12,15 @@ sensitive click more or less; the number of open clicks is told in any case. A c
 setting at the time it was made: a later change applies to later clicks only. So what was sensitive is never told
 in clear afterwards.
 
+What a category is, the device fixes when the reader opens it: the articles that are in it then, as they are then.
+Articles that come later, or change, are sensitive until the reader opens the category again. So a server cannot put an
+article into an open category to learn who reads it.
+
 **A smaller ε.** The server takes releases only with exactly the ε of its terms, so a reader's ε is a limit on which of
 them are made: sketch and label if it covers both, the sketch alone if it covers that, else nothing, and then the
 device ranks by itself and asks the server for nothing but the catalogue. The choice applies to later releases; what
-was released stays released, but with an ε below the sketch's it is not sent again.
+was released stays released, but with an ε below the sketch's it is not sent again. The ledger holds the limit too: no
+click pays more, whatever terms came one after the other.
 """
 
 from __future__ import annotations

@@ -11,9 +11,7 @@ from typing import Any
 from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Adjacency
 from discreet.privacy.ledger import Budget, Schedule
-
-API = 2
-RANKINGS = ("local", "shortlist", "server")
+from discreet.protocol.check import limits
 
 
 @dataclass(frozen=True)
@@ -31,6 +29,7 @@ class Terms:
         schedule: When epochs begin.
         ranking: Who ranks: the device alone, the device after the server's shortlist, or the server.
         shortlist_size: How many articles to ask for, the same whatever was read.
+        diversity: How much categories take turns for a reader of whom nothing is known yet, from 0 to 1.
         content_weight: How much the similarity with the history weighs beside an article's base score.
         vector_scale: What one step of the articles' vectors is worth.
         centre: The mean interest of all readers, in the coordinates of these vectors.
@@ -47,21 +46,15 @@ class Terms:
     schedule: Schedule
     ranking: str = "shortlist"
     shortlist_size: int = 200
+    diversity: float = 0.0
     content_weight: float = 1.0
     vector_scale: float = 1.0
     centre: tuple[float, ...] = ()
     reports: bool = True
 
     def __post_init__(self) -> None:
-        for name, value in (("sketch", self.epsilon_sketch), ("label", self.epsilon_label)):
-            if not (math.isfinite(value) and value >= 0):
-                raise DiscreetError(f"the publisher's ε for the {name} is {value}; it must be a number of at least 0")
-        if math.fsum((self.epsilon_sketch, self.epsilon_label)) > self.lifetime:
-            raise DiscreetError("the publisher's sketch and label cost more than the lifetime ε that it promises")
-        if self.topics < 2:
-            raise DiscreetError(f"the publisher has {self.topics} topics; a sketch needs at least 2")
-        if self.ranking not in RANKINGS:
-            raise DiscreetError(f"the publisher ranks by {self.ranking!r}; known are {', '.join(RANKINGS)}")
+        for reason in floors(self):
+            raise DiscreetError(reason)
 
     @property
     def hide_length(self) -> bool:
@@ -69,40 +62,72 @@ class Terms:
         return self.adjacency is Adjacency.ADD_REMOVE
 
     @property
+    def dimension(self) -> int:
+        """How many coordinates an article's vector has, each of one byte."""
+        return len(self.centre)
+
+    @property
     def budget(self) -> Budget:
         """What a ledger that begins with these terms holds for life."""
         return Budget(self.lifetime, adjacency=self.adjacency)
 
+    def require_begun(self, now: float) -> None:
+        """Refuse a schedule whose first epoch has not begun."""
+        if now < self.schedule.start_seconds:
+            begins = self.schedule.begins(0).date()
+            raise DiscreetError(f"the publisher's schedule begins on {begins}; is this device's clock right?")
+
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Terms:
-        """The terms in the answer of `GET /v1/model`.
+        """The terms in an answer of `GET /v1/model` that has been checked against the schema.
 
         Raises:
-            DiscreetError: They cannot be read, or promise what does not add up.
+            DiscreetError: They promise what does not add up, or so little that it is no promise.
         """
-        if fields.get("api") != API:
-            raise DiscreetError(f"the server speaks api {fields.get('api')!r}, this device {API}; update one of them")
-        try:
-            epsilon, schedule, vectors = fields["epsilon"], fields["schedule"], fields["vectors"]
-            if fields["unit"] != "click":
-                raise ValueError(f"unit {fields['unit']!r} is not a click")
-            return cls(
-                model=str(fields["model"]),
-                space=str(fields["space"]),
-                topics=int(fields["topics"]),
-                epsilon_sketch=float(epsilon["sketch"]),
-                epsilon_label=float(epsilon["label"]),
-                lifetime=float(epsilon["lifetime"]),
-                adjacency=Adjacency(fields["adjacency"]),
-                schedule=Schedule(
-                    datetime.fromisoformat(schedule["start"]), timedelta(seconds=int(schedule["length_seconds"]))
-                ),
-                ranking=str(fields["ranking"]),
-                shortlist_size=int(fields["shortlist_size"]),
-                content_weight=float(fields["content_weight"]),
-                vector_scale=float(vectors["scale"]),
-                centre=tuple(float(value) for value in vectors["centre"]),
-                reports=bool(fields["reports"]),
+        epsilon, schedule, vectors = fields["epsilon"], fields["schedule"], fields["vectors"]
+        if len(vectors["centre"]) != vectors["dimension"]:
+            raise DiscreetError(
+                f"the publisher's mean reader has {len(vectors['centre'])} numbers, its articles {vectors['dimension']}"
             )
-        except (KeyError, TypeError, ValueError) as error:
-            raise DiscreetError(f"the server's terms cannot be read: {error!r}") from error
+        try:
+            start = datetime.fromisoformat(schedule["start"])
+        except ValueError:
+            raise DiscreetError(f"the publisher's schedule begins on {schedule['start']}, which is no date") from None
+        return cls(
+            model=fields["model"],
+            space=fields["space"],
+            topics=fields["topics"],
+            epsilon_sketch=epsilon["sketch"],
+            epsilon_label=epsilon["label"],
+            lifetime=epsilon["lifetime"],
+            adjacency=Adjacency(fields["adjacency"]),
+            schedule=Schedule(start, timedelta(seconds=schedule["length_seconds"])),
+            ranking=fields["ranking"],
+            shortlist_size=fields["shortlist_size"],
+            diversity=fields.get("diversity", 0.0),
+            content_weight=fields["content_weight"],
+            vector_scale=vectors["scale"],
+            centre=tuple(vectors["centre"]),
+            reports=fields["reports"],
+        )
+
+
+def floors(terms: Terms) -> list[str]:
+    """Why these terms are no promise that a reader could rely on, each reason in one line; none if they are one."""
+    reasons = []
+    for name, value in (("sketch", terms.epsilon_sketch), ("label", terms.epsilon_label)):
+        if value != 0 and not limits.min_epsilon <= value <= limits.max_epsilon:
+            reasons.append(
+                f"the publisher's ε for the {name} is {value:g}; this device takes 0, or"
+                f" {limits.min_epsilon:g} to {limits.max_epsilon:g}"
+            )
+    if not 0 <= terms.lifetime <= limits.max_epsilon:
+        reasons.append(
+            f"the publisher wants to learn ε = {terms.lifetime:g} of a click; this device allows {limits.max_epsilon:g}"
+        )
+    if not math.fsum((terms.epsilon_sketch, terms.epsilon_label)) <= terms.lifetime:
+        reasons.append("the publisher's sketch and label cost more than the lifetime ε that it promises")
+    if not limits.min_epoch_seconds <= terms.schedule.length_seconds <= limits.max_epoch_seconds:
+        hours = terms.schedule.length_seconds / 3600
+        reasons.append(f"the publisher wants a report every {hours:g} hours; this device makes one a day at most")
+    return reasons

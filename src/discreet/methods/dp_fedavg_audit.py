@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from discreet.privacy.audit.black_box import BlackBox
 from discreet.privacy.audit.registry import Audit, register
-from discreet.privacy.audit.sampling import SecureNoiseAhead
+from discreet.privacy.audit.sampling import AHEAD
 from discreet.privacy.audit.scores import Nearness, Outputs
 from discreet.privacy.guarantee import Status
+from discreet.privacy.noise import SecureNoise
 from discreet.privacy.participation import multiplier_for
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class _AllJoin:
     """Everybody takes part, and noise is secret."""
 
     def __init__(self) -> None:
-        self._noise = SecureNoiseAhead()
+        self._noise = SecureNoise(AHEAD)
 
     def joining(self, readers: NDArray[np.int64], number: int, attendance: Attendance) -> NDArray[np.int64]:
         return np.arange(len(readers))

@@ -7,11 +7,12 @@ a mechanism gives back: `SecureNoise` makes a `Release`, `SimulatedNoise` a `Sim
 from __future__ import annotations
 
 import math
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
+from os import getpid, urandom
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ from discreet.privacy.noise_tables import LARGEST_SCALE, SMALLEST_SCALE, Tables,
 
 class Noise(ABC):
     """Random integers of exactly known distribution, made from uniform random bytes."""
+
+    __slots__ = ()
 
     @abstractmethod
     def random_bytes(self, count: int) -> bytes:
@@ -77,12 +80,33 @@ class Noise(ABC):
         return out
 
 
+@final
 class SecureNoise(Noise):
-    """Randomness of the operating system, which nobody can predict or repeat. The only kind that may leave a device."""
+    """Randomness of the operating system, which nobody can predict or repeat. The only kind that may leave a device.
+
+    It has no seed and no subclass, so whatever holds one holds this.
+
+    Args:
+        ahead: How many bytes to ask the system for at a time, where millions of draws are wanted. No byte is handed out
+            twice, neither here nor in a process that was forked off.
+    """
+
+    __slots__ = ("_ahead", "_drawn", "_process", "_used")
+
+    def __init__(self, ahead: int = 0) -> None:
+        self._ahead, self._drawn, self._used, self._process = ahead, b"", 0, getpid()
+
+    def __init_subclass__(cls) -> None:
+        raise TypeError("SecureNoise has no subclasses: what leaves a device has the system's own randomness")
 
     def random_bytes(self, count: int) -> bytes:
         """Bytes of the operating system's generator."""
-        return os.urandom(count)
+        if count > self._ahead:
+            return urandom(count)
+        if self._used + count > len(self._drawn) or self._process != getpid():
+            self._drawn, self._used, self._process = urandom(self._ahead), 0, getpid()
+        self._used += count
+        return self._drawn[self._used - count : self._used]
 
 
 class SimulatedNoise(Noise):

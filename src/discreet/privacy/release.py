@@ -117,7 +117,7 @@ def seal(payload: Payload, guarantee: Guarantee, noise: Noise) -> Release | Simu
     """Join a payload with its guarantee, as the kind of release that `noise`, which made it, allows."""
     if isinstance(noise, SimulatedNoise):
         return SimulatedRelease(payload, guarantee)
-    if not isinstance(noise, SecureNoise):
+    if type(noise) is not SecureNoise:
         raise TypeError(f"only SecureNoise makes a Release, not {type(noise).__name__}")
     if not isinstance(payload, LatticePayload):
         raise TypeError("floating-point noise betrays the value under it and cannot be released; use a lattice")

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.noise import Noise, SecureNoise
+from discreet.privacy.noise import Noise
 
 Tree = dict[Hashable, Fraction]
 
@@ -30,7 +30,7 @@ def exact_distribution(run: Callable[[Noise], Hashable]) -> dict[Hashable, Fract
     return _explore(run, ())
 
 
-class _Scripted(SecureNoise):
+class _Scripted(Noise):
     """Gives back the integers of a script, and stops the run at the first draw beyond it."""
 
     def __init__(self, script: tuple[int, ...]) -> None:

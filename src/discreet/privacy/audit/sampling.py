@@ -25,7 +25,9 @@ from discreet.privacy.mechanisms.padding import RandomPadding
 from discreet.privacy.noise import Noise, SecureNoise, SimulatedNoise
 from discreet.privacy.release import LatticePayload, Payload
 
-_BLOCK_BYTES = 1 << 20
+AHEAD = 1 << 20
+"""How many random bytes an audit asks for at a time."""
+
 _BLOCK_VALUES = 1 << 20
 
 
@@ -42,7 +44,7 @@ class MechanismSampler:
 
     def __call__(self, runs: int, seed: int) -> Outputs:
         """The outputs of `runs` runs."""
-        noise = SimulatedNoise(seed) if self.simulated else SecureNoiseAhead()
+        noise = SimulatedNoise(seed) if self.simulated else SecureNoise(AHEAD)
         first = numbers(self.mechanism.release(self.value, noise).payload)
         outputs = np.empty((runs, len(first)))
         outputs[0] = first
@@ -107,20 +109,6 @@ class _Unchecked:
 def numbers(payload: Payload) -> NDArray[Any]:
     """The integers of a lattice payload, the values of any other."""
     return payload.integers if isinstance(payload, LatticePayload) else payload.values
-
-
-class SecureNoiseAhead(SecureNoise):
-    """`SecureNoise` that asks the operating system for a megabyte at a time. No byte is handed out twice."""
-
-    def __init__(self) -> None:
-        self._bytes, self._used = b"", 0
-
-    def random_bytes(self, count: int) -> bytes:
-        """The next bytes of the block."""
-        if self._used + count > len(self._bytes):
-            self._bytes, self._used = super().random_bytes(max(count, _BLOCK_BYTES)), 0
-        self._used += count
-        return self._bytes[self._used - count : self._used]
 
 
 @dataclass(frozen=True)

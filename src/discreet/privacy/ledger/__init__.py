@@ -7,7 +7,7 @@ nothing. docs/explanation/ledger.md has the model, the theorem and its limits.
 from discreet.privacy.ledger.answer import Answer, Origin
 from discreet.privacy.ledger.budget import Budget, Schedule
 from discreet.privacy.ledger.debit import Debit, State
-from discreet.privacy.ledger.errors import BudgetExhausted, LedgerBusy, LedgerError, LedgerUntrusted
+from discreet.privacy.ledger.errors import BudgetExhausted, LedgerBusy, LedgerError, LedgerMissing, LedgerUntrusted
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.ledger.statement import Statement, read_statement
 
@@ -19,6 +19,7 @@ __all__ = [
     "Ledger",
     "LedgerBusy",
     "LedgerError",
+    "LedgerMissing",
     "LedgerUntrusted",
     "Origin",
     "Schedule",

@@ -17,12 +17,14 @@ class Anchor:
     Attributes:
         ledger: The ledger's random identity.
         debits: The number of the latest debit.
+        head: The digest of that debit, which holds those of all before it.
         latest: The latest time the ledger has seen, in seconds since 1970.
         inode: The file number of the debits. A folder put back from a backup, or copied, has another one.
     """
 
     ledger: str
     debits: int
+    head: str
     latest: int
     inode: int
 
@@ -37,8 +39,9 @@ class Anchor:
             raise _unreadable(path) from error
         try:
             fields = json.loads(text)
-            return cls(str(fields["ledger"]), int(fields["debits"]), int(fields["latest"]), int(fields["inode"]))
-        except (ValueError, KeyError, TypeError) as error:
+            ledger, debits, head = str(fields["ledger"]), int(fields["debits"]), str(fields["head"])
+            return cls(ledger, debits, head, int(fields["latest"]), int(fields["inode"]))
+        except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
             raise _unreadable(path) from error
 
     def write(self, path: Path) -> None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 from discreet.privacy.ledger.budget import Budget, Schedule
 from discreet.privacy.ledger.debit import Debit, State
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 APPLICATION_ID = 0x44495343
 
 _SCHEMA = """
@@ -26,21 +28,21 @@ CREATE TABLE header (
 ) STRICT;
 CREATE TABLE debit (
     number INTEGER PRIMARY KEY,
-    time INTEGER NOT NULL, purpose TEXT NOT NULL, part TEXT NOT NULL,
+    time INTEGER NOT NULL, purpose TEXT NOT NULL, part TEXT, cell TEXT NOT NULL,
     first_epoch INTEGER NOT NULL, last_epoch INTEGER NOT NULL,
     epsilon REAL NOT NULL CHECK (epsilon >= 0), delta REAL NOT NULL CHECK (delta >= 0), clicks INTEGER,
-    state TEXT NOT NULL, guarantee TEXT NOT NULL, payload BLOB
+    state TEXT NOT NULL, guarantee TEXT NOT NULL, payload BLOB, digest TEXT NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX one_release ON debit (purpose, part, last_epoch) WHERE payload IS NOT NULL;
-CREATE INDEX debit_by_epoch ON debit (last_epoch);
+CREATE UNIQUE INDEX one_release ON debit (purpose, cell, last_epoch) WHERE payload IS NOT NULL;
 CREATE TRIGGER debits_stay BEFORE DELETE ON debit
     BEGIN SELECT RAISE (ABORT, 'a debit is never taken back'); END;
-CREATE TRIGGER debits_keep_their_cost BEFORE UPDATE OF number, first_epoch, last_epoch, epsilon, delta ON debit
+CREATE TRIGGER debits_keep_their_cost BEFORE UPDATE OF number, cell, first_epoch, last_epoch, epsilon, delta ON debit
     BEGIN SELECT RAISE (ABORT, 'a debit is never changed'); END;
 """
 
 _DEBITS = (
-    "SELECT number, time, purpose, part, first_epoch, last_epoch, epsilon, delta, clicks, state, guarantee FROM debit"
+    "SELECT number, time, purpose, cell, first_epoch, last_epoch, epsilon, delta, clicks, guarantee, part, state,"
+    " digest FROM debit NOT INDEXED ORDER BY number"
 )
 
 
@@ -77,19 +79,24 @@ class Ask:
         if self.clicks is not None and self.clicks < 0:
             raise ValueError(f"a release cannot be computed from {self.clicks} clicks")
 
+    @property
+    def cell(self) -> str:
+        """What stands for the part in sums."""
+        return cell_of(self.part)
+
     @classmethod
-    def everything(cls, header: Header, now: int) -> Ask:
-        """The whole budget of every click until now, for when nobody knows what was spent."""
+    def everything(cls, header: Header, now: int, through: int) -> Ask:
+        """The whole budget of every click until now, or until an epoch, for when nobody knows what was spent."""
         budget = header.budget
         terms = (budget.unit, budget.adjacency, budget.adversary)
         whole = Guarantee(budget.epsilon, budget.delta, *terms, Scope.LIFETIME, Status.PROVED, "written off")
-        return cls("unknown", max(header.schedule.epoch_at(now), 0), whole, "", 0, None)
+        return cls("unknown", max(header.schedule.epoch_at(now), through, 0), whole, "", 0, None)
 
     def as_debit(self, number: int, time: int, state: State) -> Debit:
         """What is written down when it is paid."""
         g = self.guarantee
         what = (number, time, self.purpose, self.part, self.since, self.epoch)
-        return Debit(*what, g.epsilon, g.delta, self.clicks, state, g.mechanism, g.version)
+        return Debit(*what, g.epsilon, g.delta, self.clicks, state, g.mechanism, g.version, self.cell)
 
 
 class Book:
@@ -97,6 +104,7 @@ class Book:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._debits: list[Debit] | None = None
 
     @property
     def schema_version(self) -> int:
@@ -148,19 +156,33 @@ class Book:
         return int(self._one("SELECT COALESCE(MAX(number), 0) FROM debit"))
 
     def debits(self) -> list[Debit]:
-        """All debits, in the order they were paid."""
-        return self._debits(_DEBITS + " ORDER BY number")
+        """All debits, in the order they were paid, each with its place in the chain of digests."""
+        if self._debits is not None:
+            return self._debits
+        digest = genesis(self.header())
+        debits: list[Debit] = []
+        with _as_written():
+            for row in self._connection.execute(_DEBITS):
+                digest = _chained(digest, row[:10])
+                if digest != row[12]:
+                    raise ValueError(f"debit {row[0]} does not match its digest")
+                debits.append(_debit(row))
+        self._debits = debits
+        return debits
 
-    def debits_touching(self, first: int, last: int) -> list[Debit]:
-        """The debits that concern any epoch from `first` to `last`."""
-        return self._debits(_DEBITS + " WHERE last_epoch >= ? AND first_epoch <= ? ORDER BY number", first, last)
+    def digest_of(self, number: int) -> str | None:
+        """The digest of a debit, or that of the header for number 0; None if there is no such debit."""
+        if number == 0:
+            return genesis(self.header())
+        row = self._connection.execute("SELECT digest FROM debit WHERE number = ?", (number,)).fetchone()
+        return None if row is None else str(row[0])
 
-    def kept(self, purpose: str, part: str, epoch: int | None) -> tuple[bytes, Guarantee, int] | None:
+    def kept(self, purpose: str, cell: str, epoch: int | None) -> tuple[bytes, Guarantee, int] | None:
         """The bytes, guarantee and epoch of a kept release; for `epoch` None, of the newest."""
         row = self._connection.execute(
-            "SELECT payload, guarantee, last_epoch FROM debit WHERE purpose = ? AND part = ? AND payload IS NOT NULL"
-            " AND last_epoch = COALESCE(?, last_epoch) ORDER BY last_epoch DESC LIMIT 1",
-            (purpose, part, epoch),
+            "SELECT payload, guarantee, last_epoch FROM debit NOT INDEXED WHERE purpose = ? AND cell = ?"
+            " AND payload IS NOT NULL AND last_epoch = COALESCE(?, last_epoch) ORDER BY last_epoch DESC LIMIT 1",
+            (purpose, cell, epoch),
         ).fetchone()
         if row is None:
             return None
@@ -170,9 +192,15 @@ class Book:
     def debit(self, ask: Ask, time: int, state: State, number: int | None = None) -> int:
         """Write a debit down and return its number: the next one, unless a later one is given."""
         d = ask.as_debit(number or self.latest_number() + 1, time, state)
-        what = (d.number, d.time, d.purpose, d.part, d.first_epoch, d.last_epoch)
-        paid = (d.epsilon, d.delta, d.clicks, str(d.state), json.dumps(ask.guarantee.to_json()))
-        self._connection.execute("INSERT INTO debit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)", what + paid)
+        self._debits = None
+        guarantee = json.dumps(ask.guarantee.to_json())
+        what = (d.number, d.time, d.purpose, d.cell, d.first_epoch, d.last_epoch, d.epsilon, d.delta, d.clicks)
+        digest = _chained(self.digest_of(self.latest_number()) or "", (*what, guarantee))
+        self._connection.execute(
+            "INSERT INTO debit (number, time, purpose, cell, first_epoch, last_epoch, epsilon, delta, clicks,"
+            " guarantee, part, state, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*what, guarantee, d.part, str(d.state), digest),
+        )
         return d.number
 
     def keep(self, number: int, payload: bytes) -> None:
@@ -180,45 +208,54 @@ class Book:
         self._connection.execute(
             "UPDATE debit SET payload = ?, state = ? WHERE number = ?", (payload, str(State.RELEASED), number)
         )
+        self._debits = None
 
-    def advance(self, latest: int) -> None:
-        """Move the ledger's clock forward, never back."""
-        self._connection.execute("UPDATE header SET latest = MAX(latest, ?)", (latest,))
+    def saw(self, now: int) -> None:
+        """Remember the earliest and the latest time that the clock has shown."""
+        self._connection.execute("UPDATE header SET latest = MAX(latest, ?), created = MIN(created, ?)", (now, now))
 
     def forget(self, through: int) -> None:
-        """Drop bytes and the names of parts up to an epoch, and release nothing from these epochs again.
-
-        Debits of one part stay together under a new name, so that they still add up.
-        """
-        execute = self._connection.execute
+        """Drop bytes and the names of parts up to an epoch, and release nothing from these epochs again."""
+        execute, self._debits = self._connection.execute, None
         execute("UPDATE debit SET payload = NULL WHERE last_epoch <= ?", (through,))
         change = "UPDATE debit SET state = ? WHERE state = ? AND last_epoch <= ?"
         execute(change, (str(State.FORGOTTEN), str(State.RELEASED), through))
-        parts = execute(
-            "SELECT part, last_epoch, MIN(number) FROM debit"
-            " WHERE part <> '' AND last_epoch <= ? AND last_epoch > (SELECT forgotten_through FROM header)"
-            " GROUP BY part, last_epoch",
-            (through,),
-        ).fetchall()
-        rename = "UPDATE debit SET part = 'part ' || ? WHERE part = ? AND last_epoch = ?"
-        for part, epoch, number in parts:
-            execute(rename, (number, part, epoch))
+        execute("UPDATE debit SET part = NULL WHERE part <> '' AND last_epoch <= ?", (through,))
         execute("UPDATE header SET forgotten_through = MAX(forgotten_through, ?)", (through,))
 
     def _one(self, query: str) -> int | str:
         value: int | str = self._connection.execute(query).fetchone()[0]
         return value
 
-    def _debits(self, query: str, *values: int) -> list[Debit]:
-        with _as_written():
-            return [_debit(row) for row in self._connection.execute(query, values)]
+
+def cell_of(part: str) -> str:
+    """What stands for a part in sums, when its name is forgotten too: a digest of the name; empty for a whole epoch."""
+    return hashlib.sha256(part.encode()).hexdigest()[:32] if part else ""
+
+
+def genesis(header: Header) -> str:
+    """The digest with which the chain begins: of what holds for the ledger's life."""
+    budget, schedule = header.budget, header.schedule
+    terms = (budget.epsilon, budget.delta, str(budget.unit), str(budget.adjacency), str(budget.adversary))
+    return _chained(header.ledger, (*terms, schedule.start_seconds, schedule.length_seconds))
+
+
+def _chained(before: str, row: tuple[Any, ...]) -> str:
+    return hashlib.sha256(ascii((before, *row)).encode()).hexdigest()
+
+
+@lru_cache(maxsize=256)
+def _made_by(guarantee: str) -> tuple[str, int]:
+    fields = json.loads(guarantee)
+    return fields["mechanism"], fields["version"]
 
 
 def _debit(row: tuple[Any, ...]) -> Debit:
-    number, time, purpose, part, first, last, epsilon, delta, clicks, state, guarantee = row
-    made_by = json.loads(guarantee)
-    mechanism, version = made_by["mechanism"], made_by["version"]
-    return Debit(number, time, purpose, part, first, last, epsilon, delta, clicks, State(state), mechanism, version)
+    number, time, purpose, cell, first, last, epsilon, delta, clicks, guarantee, part, state, _ = row
+    mechanism, version = _made_by(guarantee)
+    shown = f"part {cell[:6]}" if part is None else part
+    what = (number, time, purpose, shown, first, last, epsilon, delta, clicks)
+    return Debit(*what, State(state), mechanism, version, cell)
 
 
 @contextmanager
@@ -226,5 +263,5 @@ def _as_written() -> Iterator[None]:
     """Values that this module never wrote mean that the file is damaged."""
     try:
         yield
-    except (ValueError, KeyError, TypeError, OverflowError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise sqlite3.DatabaseError(f"impossible value: {error}") from error

@@ -29,7 +29,7 @@ class Debit:
 
     Attributes:
         number: 1, 2, 3, … in the order of payment; never used twice.
-        time: Seconds since 1970, on the ledger's own clock, which never goes back.
+        time: Seconds since 1970, by the device's clock.
         purpose: What the release is for, such as "sketch" or "label".
         part: The part of the epoch it is computed from, such as one impression; empty for all of it.
         first_epoch: The first epoch whose clicks it is computed from.
@@ -40,6 +40,7 @@ class Debit:
         state: What became of the release.
         mechanism: Which mechanism, and `version` which one of it.
         version: The mechanism's version.
+        cell: What stands for the part in sums: a digest of its name, which stays when the name is forgotten.
     """
 
     number: int
@@ -54,11 +55,16 @@ class Debit:
     state: State
     mechanism: str
     version: int
+    cell: str = ""
+
+    def touches(self, first: int, last: int) -> bool:
+        """Whether it concerns any epoch from `first` to `last`."""
+        return self.last_epoch >= first and self.first_epoch <= last
 
     def to_json(self) -> dict[str, Any]:
         """The fields as plain values; the time in ISO form."""
         return {
-            **{name: getattr(self, name) for name in self.__dataclass_fields__},
+            **{name: getattr(self, name) for name in self.__dataclass_fields__ if name != "cell"},
             "time": datetime.fromtimestamp(self.time, UTC).isoformat(),
             "epsilon": plain(self.epsilon),
             "state": str(self.state),
@@ -93,7 +99,7 @@ class Tally:
             if unit is Unit.USER or debit.first_epoch != debit.last_epoch:
                 tally._of_many_epochs.append(debit)
             else:
-                tally._of_epoch[debit.first_epoch][debit.part].append(debit)
+                tally._of_epoch[debit.first_epoch][debit.cell or debit.part].append(debit)
         return tally
 
     def at(self, epoch: int, part: str = "") -> Spend:

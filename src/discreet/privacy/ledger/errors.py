@@ -34,6 +34,10 @@ class LedgerBusy(LedgerError):  # noqa: N818
     """Another process held the ledger for longer than this one was willing to wait. Nothing was spent."""
 
 
+class LedgerMissing(LedgerError):  # noqa: N818
+    """There is no ledger."""
+
+
 class LedgerUntrusted(LedgerError):  # noqa: N818
     """The file is damaged, missing, or older than what was last written: what it says may be too little.
 
@@ -52,7 +56,10 @@ def plain_errors(path: Path, consequence: str) -> Iterator[None]:
             raise LedgerBusy(path, f"is in use by another program; {consequence}") from error
         if code in _SQLITE_REASONS:
             raise LedgerError(path, f"{_SQLITE_REASONS[code]}; {consequence}") from error
-        raise LedgerUntrusted(path, f"is damaged ({error}); {consequence}; recover the ledger to go on") from error
+        said = " ".join(str(error).split())[:200]
+        raise LedgerUntrusted(path, f"is damaged ({said}); {consequence}; recover the ledger to go on") from error
+    except UnicodeDecodeError as error:
+        raise LedgerUntrusted(path, f"is damaged (no text); {consequence}; recover the ledger to go on") from error
     except OSError as error:
         where = Path(error.filename) if isinstance(error.filename, str) else path
         raise LedgerError(where, f"{error.strerror or error}; {consequence}") from error

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from discreet.privacy.guarantee import Guarantee, Unit
-from discreet.privacy.ledger.anchor import Anchor
 from discreet.privacy.ledger.answer import Answer, Origin
-from discreet.privacy.ledger.book import Ask, Book, Header
+from discreet.privacy.ledger.book import Ask, Book, Header, cell_of
 from discreet.privacy.ledger.budget import Budget, Schedule, cost
 from discreet.privacy.ledger.debit import State, Tally
 from discreet.privacy.ledger.errors import BudgetExhausted, LedgerError
@@ -24,8 +24,8 @@ class Ledger:
     """A device's account of what its releases have cost, in a folder of its own.
 
     For every click, the sum of the ε of all releases computed from it is at most what the ledger says of its epoch,
-    and that is at most the budget: also after a crash at any moment, with several processes at once, and when the
-    clock is set back. The first opening makes the folder; budget and schedule then hold for its life.
+    and that is at most the budget: also after a crash at any moment, with several processes at once, and whatever the
+    clock shows. The first opening makes the folder; budget and schedule then hold for its life.
 
     Args:
         folder: Where the ledger lives. Readable by its owner only.
@@ -41,7 +41,7 @@ class Ledger:
         self.budget = budget
         self.schedule = schedule
         self._clock = clock
-        self._store = Store(Path(folder), patience)
+        self._store = self._open_store(Path(folder), patience)
         self._store.make_folder()
         with self._store.lock():
             if self._store.is_new():
@@ -52,20 +52,40 @@ class Ledger:
             if self._store.anchor() is None:
                 with self._store.writing("no ledger was made"):
                     pass
+        self._seen, self._forgotten = (header.created, header.latest), header.forgotten_through
         for name, ours, theirs in (("budget", budget, header.budget), ("schedule", schedule, header.schedule)):
             if ours != theirs:
                 raise LedgerError(self._store.path, f"was started with another {name} ({theirs}), which holds for life")
 
     def current_epoch(self) -> int:
-        """The epoch that a click of this moment belongs to. It never goes back, even if the clock does."""
-        with self._store.lock():
-            with self._store.reading() as book:
-                now, latest = self._now(book, self._store.anchor()), book.header().latest
-            epoch = self._epoch_at(now)
-            if epoch != self.schedule.epoch_at(latest):
-                with self._store.writing("the clock could not be moved forward") as book:
-                    book.advance(now)
-            return epoch
+        """The epoch that a click of this moment belongs to, by the clock as it is now; 0 before the first.
+
+        An epoch that the clock shows again is still paid for by the same debits.
+        """
+        now = int(self._clock())
+        epoch = self._epoch_at(now)
+        earliest, latest = map(self._epoch_at, self._seen)
+        if not earliest <= epoch <= latest:
+            with self._store.lock(), self._store.writing("the time could not be written down") as book:
+                book.saw(now)
+                self._seen = (book.header().created, book.header().latest)
+        return epoch
+
+    def first_epoch(self) -> int:
+        """The first epoch that anything may be released from: that in which the ledger began, or was made to forget."""
+        return max(self._epoch_at(self._seen[0]), self._forgotten + 1)
+
+    def kept(self, purpose: str, epoch: int, *, part: str = "") -> Answer | None:
+        """The release that was made for a purpose and an epoch, as it was made, whatever it cost."""
+        with self._store.lock(), self._store.reading() as book:
+            kept = book.kept(purpose, cell_of(part), epoch)
+        return None if kept is None else Answer(*kept, Origin.KEPT)
+
+    def is_paid(self, purpose: str, epoch: int, *, part: str = "") -> bool:
+        """Whether anything was ever debited for this: then it was perhaps made."""
+        paid = (purpose, epoch, cell_of(part))
+        with self._store.lock(), self._store.reading() as book:
+            return any((d.purpose, d.last_epoch, d.cell) == paid for d in book.debits())
 
     def release(
         self,
@@ -77,6 +97,7 @@ class Ledger:
         part: str = "",
         since: int | None = None,
         clicks: int | None = None,
+        limit: float = math.inf,
         check: Callable[[], None] | None = None,
         fallback_to_old: bool = False,
     ) -> Answer:
@@ -94,6 +115,7 @@ class Ledger:
                 in common, and which part a click is in must not depend on what was clicked.
             since: The first epoch whose clicks it is computed from, if not `epoch`.
             clicks: From how many clicks at most, for the sum over all clicks in the statement.
+            limit: The most that one of these clicks may have cost afterwards, if that is less than the budget.
             check: Called before anything is paid; raises if the release cannot be made.
             fallback_to_old: When the budget is gone, answer with the newest release kept for this purpose and part.
 
@@ -105,13 +127,13 @@ class Ledger:
         self.budget.require_same_terms(guarantee)
         with self._store.lock():
             with self._store.reading() as book:
-                kept = book.kept(purpose, part, epoch)
+                kept = book.kept(purpose, ask.cell, epoch)
                 if kept is not None:
                     return Answer(*kept, Origin.KEPT)
-                now = self._now(book, self._store.anchor())
-                refusal = self._refusal(book, ask, now)
+                now = int(self._clock())
+                refusal = self._refusal(book, ask, now, limit)
                 if refusal is not None:
-                    old = book.kept(purpose, part, None) if fallback_to_old else None
+                    old = book.kept(purpose, ask.cell, None) if fallback_to_old else None
                     if old is None:
                         raise refusal
                     return Answer(*old, Origin.OLD)
@@ -119,7 +141,7 @@ class Ledger:
                 check()
             with self._store.writing("nothing was spent or released") as book:
                 number = book.debit(ask, now, State.DEBITED)
-                book.advance(now)
+                book.saw(now)
             payload = make()
             if not isinstance(payload, bytes):
                 raise TypeError(f"make must return bytes, not {type(payload).__name__}; what it cost stays spent")
@@ -135,9 +157,10 @@ class Ledger:
         Nothing is ever released again from the epochs up to the current one, whose clicks are being forgotten.
         """
         with self._store.lock(), self._store.writing("nothing was forgotten") as book:
-            now = self._now(book, self._store.anchor())
-            book.advance(now)
+            now = int(self._clock())
+            book.saw(now)
             book.forget(self._epoch_at(now))
+            self._forgotten = book.header().forgotten_through
 
     def statement(self) -> Statement:
         """What was spent, on what, since when."""
@@ -146,30 +169,35 @@ class Ledger:
 
     @classmethod
     def recover(
-        cls, folder: Path, budget: Budget, schedule: Schedule, *, clock: Clock = time.time, patience: float = 30.0
+        cls,
+        folder: Path,
+        budget: Budget,
+        schedule: Schedule,
+        *,
+        clock: Clock = time.time,
+        patience: float = 30.0,
+        through: int = 0,
     ) -> Ledger:
         """Go on with a ledger that is damaged, gone, or older than it should be (`LedgerUntrusted`).
 
-        Nobody knows what was spent, so the whole budget of every click up to the current epoch is written off. No
-        release can have touched a later click, so later epochs begin with a full budget; for the unit `user` there is
-        nothing left, ever. A damaged file is kept beside the new one.
+        Nobody knows what was spent, so the whole budget of every click is written off: up to the current epoch, the
+        latest that the anchor knows of, and `through`, the latest of which its owner has clicks. No release can have
+        touched a later click, so later epochs begin with a full budget; for the unit `user` there is nothing left,
+        ever. A damaged file is kept beside the new one.
         """
         store = Store(Path(folder), patience)
         store.make_folder()
         with store.lock():
-            store.write_off(_new_header(budget, schedule, int(clock())))
+            store.write_off(_new_header(budget, schedule, int(clock())), through)
         return cls(folder, budget, schedule, clock=clock, patience=patience)
 
-    def _now(self, book: Book, anchor: Anchor | None) -> int:
-        return max(int(self._clock()), book.header().latest, anchor.latest if anchor else 0)
+    def _open_store(self, folder: Path, patience: float) -> Store:
+        return Store(folder, patience)
 
     def _epoch_at(self, now: int) -> int:
-        epoch = self.schedule.epoch_at(now)
-        if epoch < 0:
-            raise LedgerError(self._store.path, f"the clock is before the first epoch ({self.schedule.begins(0)})")
-        return epoch
+        return max(self.schedule.epoch_at(now), 0)
 
-    def _refusal(self, book: Book, ask: Ask, now: int) -> BudgetExhausted | None:
+    def _refusal(self, book: Book, ask: Ask, now: int, limit: float) -> BudgetExhausted | None:
         """Why this release may not be paid, if it may not; an epoch that has not begun is a programming error."""
         current = self._epoch_at(now)
         if ask.epoch > current:
@@ -178,15 +206,16 @@ class Ledger:
         if ask.since <= forgotten:
             reason = f"the history up to epoch {forgotten} was forgotten, nothing more is released from it"
             return BudgetExhausted(self._store.path, reason)
-        unit = self.budget.unit
-        debits = book.debits() if unit is Unit.USER else book.debits_touching(ask.since, ask.epoch)
-        clicks = (ask.since, ask.epoch, ask.part)
+        unit, clicks = self.budget.unit, (ask.since, ask.epoch, ask.cell)
+        debits = [d for d in book.debits() if unit is Unit.USER or d.touches(ask.since, ask.epoch)]
         spent = Tally.of(unit, debits).most(*clicks)
         after = Tally.of(unit, [*debits, ask.as_debit(0, now, State.DEBITED)]).most(*clicks)
-        if after.epsilon <= self.budget.epsilon and after.delta <= self.budget.delta:
+        if after.epsilon <= min(self.budget.epsilon, limit) and after.delta <= self.budget.delta:
             return None
         wanted, gone = cost(ask.guarantee.epsilon, ask.guarantee.delta), cost(spent.epsilon, spent.delta)
         reason = f"'{ask.purpose}' of epoch {ask.epoch} would cost {wanted}, where {gone} of {self.budget} is spent"
+        if limit < self.budget.epsilon:
+            reason += f"; the limit is ε = {limit:g}"
         return BudgetExhausted(self._store.path, reason)
 
 

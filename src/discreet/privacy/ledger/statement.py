@@ -11,7 +11,7 @@ from discreet.privacy.guarantee import Adjacency, Unit
 from discreet.privacy.ledger.book import Book
 from discreet.privacy.ledger.budget import Budget, Schedule, cost, plain
 from discreet.privacy.ledger.debit import Debit, Spend, Tally, all_clicks
-from discreet.privacy.ledger.errors import LedgerError
+from discreet.privacy.ledger.errors import LedgerMissing
 from discreet.privacy.ledger.store import Store
 
 
@@ -114,10 +114,10 @@ def read_statement(folder: Path, *, patience: float = 30.0) -> Statement:
     """The statement of the ledger in a folder, whatever its budget and schedule; nothing in it is changed."""
     store = Store(Path(folder), patience)
     if not store.folder.is_dir():
-        raise LedgerError(store.folder, "there is no ledger here")
+        raise LedgerMissing(store.folder, "there is no ledger here")
     with store.lock():
         if store.is_new():
-            raise LedgerError(store.folder, "there is no ledger here")
+            raise LedgerMissing(store.folder, "there is no ledger here")
         with store.reading() as book:
             return Statement.of(book)
 

@@ -66,7 +66,8 @@ class Store:
         """Start an empty ledger: the database first, then the anchor that vouches for it."""
         with self._transaction("no ledger was made", write=True, create=True) as book:
             book.create(header)
-        self._vouch(header, 0)
+            head = book.digest_of(0)
+        self._vouch(header, 0, head)
 
     def anchor(self) -> Anchor | None:
         """What the database must at least be; None before the first debit of a ledger whose making was cut short."""
@@ -87,9 +88,10 @@ class Store:
             self._verify(book)
             yield book
             header, number = book.header(), book.latest_number()
+            head = book.digest_of(number)
         anchor = self.anchor()
         if anchor is None or (number, header.latest) != (anchor.debits, anchor.latest):
-            self._vouch(header, number)
+            self._vouch(header, number, head)
 
     def check_integrity(self) -> None:
         """Read the whole file, to find any damage."""
@@ -99,8 +101,8 @@ class Store:
             book.header()
             book.debits()
 
-    def write_off(self, fresh: Header) -> None:
-        """Spend all until now in a ledger that is not trusted, which makes it one that is.
+    def write_off(self, fresh: Header, through: int) -> None:
+        """Spend all until now, or until an epoch, in a ledger that is not trusted, which makes it one that is.
 
         `fresh` becomes its header if nothing that can be read is left. Until the anchor is written, which comes last,
         the ledger is as untrusted as before, or has the write-off in it.
@@ -117,12 +119,13 @@ class Store:
         with self._transaction("nothing was written off", write=True, create=not readable) as book:
             if not readable:
                 book.create(fresh)
-            book.advance(fresh.latest)
+            book.saw(fresh.latest)
             header = book.header()
             number = max(book.latest_number(), anchor.debits if anchor else 0) + 1
-            everything = Ask.everything(header, header.latest)
+            everything = Ask.everything(header, header.latest, through)
             book.debit(everything, header.latest, State.WRITTEN_OFF, number)
-        self._vouch(header, number)
+            head = book.digest_of(number)
+        self._vouch(header, number, head)
 
     def _is_readable(self) -> bool:
         try:
@@ -172,16 +175,17 @@ class Store:
 
     def _verify_version(self, book: Book) -> None:
         version = book.schema_version
-        if version == 0 or not book.is_ledger:
-            raise LedgerUntrusted(self.path, f"is empty or no ledger: {_UNTRUSTED}")
+        if version < SCHEMA_VERSION or not book.is_ledger:
+            raise LedgerUntrusted(self.path, f"is empty, or older than this Discreet can check: {_UNTRUSTED}")
         if version > SCHEMA_VERSION:
             reason = f"was written by a newer Discreet (ledger version {version}, this one knows {SCHEMA_VERSION})"
             raise LedgerError(self.path, f"{reason}; update Discreet")
 
     def _verify(self, book: Book) -> None:
-        """The database is the anchor's own, and has at least the debits that the anchor has seen."""
+        """The database is the anchor's own, and has the debits that the anchor has seen, each with its digest."""
         self._verify_version(book)
-        anchor, number = Anchor.read(self._anchor_path), book.latest_number()
+        book.debits()
+        anchor, number = self.anchor(), book.latest_number()
         if anchor is None:
             if number:
                 raise LedgerUntrusted(self._anchor_path, f"is gone, and may have known of more debits: {_UNTRUSTED}")
@@ -189,11 +193,16 @@ class Store:
             raise LedgerUntrusted(self.path, f"is another ledger's than the anchor's: {_UNTRUSTED}")
         elif number < anchor.debits:
             raise LedgerUntrusted(self.path, f"has {number} debits where there were {anchor.debits}: {_UNTRUSTED}")
-        elif self.path.stat().st_ino != anchor.inode:
+        elif book.digest_of(anchor.debits) != anchor.head:
+            raise LedgerUntrusted(self.path, f"has other debits than there were: {_UNTRUSTED}")
+        elif self._inode() != anchor.inode:
             raise LedgerUntrusted(self.path, f"is a copy or was put back from a backup: {_UNTRUSTED}")
 
-    def _vouch(self, header: Header, number: int) -> None:
+    def _inode(self) -> int:
+        return self.path.stat().st_ino
+
+    def _vouch(self, header: Header, number: int, head: str | None) -> None:
         """Bring the anchor up to the database, which is on the disk already."""
         with plain_errors(self._anchor_path, "nothing was released, though a debit may stand"):
-            anchor = Anchor(header.ledger, number, header.latest, self.path.stat().st_ino)
+            anchor = Anchor(header.ledger, number, head or "", header.latest, self._inode())
             anchor.write(self._anchor_path)

@@ -17,11 +17,11 @@ from discreet.data.ratings import Items, Ratings
 from discreet.privacy.audit.black_box import BlackBox
 from discreet.privacy.audit.noninterference import NonInterference
 from discreet.privacy.audit.registry import Audit, register
-from discreet.privacy.audit.sampling import SecureNoiseAhead
+from discreet.privacy.audit.sampling import AHEAD
 from discreet.privacy.audit.scores import Nearness, Outputs
 from discreet.privacy.guarantee import Status
 from discreet.privacy.mechanisms.gaussian import analytic_multiplier
-from discreet.privacy.noise import SimulatedNoise
+from discreet.privacy.noise import SecureNoise, SimulatedNoise
 from discreet.vendors.sharing.budget import Budget
 from discreet.vendors.sharing.contributions import Directions, Integers
 from discreet.vendors.sharing.plan import converse
@@ -100,7 +100,7 @@ class ReaderView:
         """One row for each run. Secure noise has no seed."""
         home = (*_OTHERS, _TARGET) if self.target else _OTHERS
         vendors = [vendor_of(home if number == _HOME else _OTHERS, number) for number in range(4)]
-        parties = [Vendor(vendor, self.budget, SecureNoiseAhead()) for vendor in vendors]
+        parties = [Vendor(vendor, self.budget, SecureNoise(AHEAD)) for vendor in vendors]
         columns = []
         for asked in self.rounds:
             answers = [party.answer(_Repeated(asked, runs)) for party in parties]

@@ -15,11 +15,12 @@ from scipy.signal import fftconvolve
 from discreet.privacy.audit.black_box import BlackBox
 from discreet.privacy.audit.hockey_stick import HockeyStick, Pair
 from discreet.privacy.audit.registry import Audit, register
-from discreet.privacy.audit.sampling import SecureNoiseAhead
+from discreet.privacy.audit.sampling import AHEAD
 from discreet.privacy.audit.scores import Nearness, Outputs, Score, Scores
 from discreet.privacy.distributed_gaussian import DistributedGaussian
 from discreet.privacy.guarantee import Status
 from discreet.privacy.mechanisms.gaussian import analytic_multiplier
+from discreet.privacy.noise import SecureNoise
 from discreet.privacy.participation import attendance, epsilon_hidden, epsilon_seen, multiplier_for
 
 Parties = tuple[DistributedGaussian, ...]
@@ -69,7 +70,7 @@ class SumView:
         known = np.sum(others, axis=0)
         total = np.tile(known + (target if self.user else 0), runs)
         told = np.tile(known, runs)
-        noise = SecureNoiseAhead()
+        noise = SecureNoise(AHEAD)
         for number, party in enumerate(self.parties):
             added = _many(party, runs).party_noise(noise)
             total += added
@@ -94,7 +95,7 @@ class TrainingView:
 
     def __call__(self, runs: int, seed: int) -> Outputs:
         """One row for each life. Secure noise has no seed."""
-        terms, noise = self.parties[0], SecureNoiseAhead()
+        terms, noise = self.parties[0], SecureNoise(AHEAD)
         lives = [attendance(noise, self.rate, self.rounds, self.participations) for _ in range(runs)]
         joined = np.array(lives, np.int64)
         value = int(terms.integers([2 * terms.clip])[0])
