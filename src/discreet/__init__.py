@@ -1,3 +1,103 @@
-"""Discreet: private recommendation that says truthfully what it costs in privacy."""
+"""Discreet: private recommendation that says truthfully what it costs in privacy.
 
-__version__ = "0.1.0"
+    import discreet as d
+
+    news = d.open_news("world")
+    run = d.ClickReports(epsilon=1).fit(news)
+    print(run.evaluate("dev"), run.guarantee)
+
+The names below are the public ones. Each is imported when it is first used, so that `import discreet` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from discreet.version import __version__
+
+_PUBLIC = {
+    "open_news": "discreet.data.open",
+    "open_ratings": "discreet.data.open",
+    "NewsData": "discreet.data.news",
+    "Ratings": "discreet.data.ratings",
+    "Method": "discreet.methods.base",
+    "Task": "discreet.methods.base",
+    "Run": "discreet.methods.run",
+    "register": "discreet.methods.registry",
+    "Random": "discreet.methods.baselines",
+    "Popularity": "discreet.methods.baselines",
+    "Recency": "discreet.methods.baselines",
+    "Content": "discreet.methods.baselines",
+    "Combined": "discreet.methods.baselines",
+    "Centralized": "discreet.methods.centralized",
+    "FedRec": "discreet.methods.fedrec",
+    "FedNewsRec": "discreet.methods.fednewsrec",
+    "DPFedRec": "discreet.methods.dp_fedrec",
+    "PrivateRec": "discreet.methods.privaterec",
+    "DPFedAvg": "discreet.methods.dp_fedavg",
+    "ClickReports": "discreet.methods.click_reports.method",
+    "StrictPrivateRec": "discreet.methods.strict_privaterec",
+    "UserCodes": "discreet.methods.user_codes",
+    "VendorMethod": "discreet.vendors.method",
+    "Local": "discreet.vendors.baselines",
+    "Full": "discreet.vendors.baselines",
+    "GibbsMF": "discreet.vendors.gibbs",
+    "DPALS": "discreet.vendors.dpals",
+    "FMF": "discreet.vendors.fmf",
+    "CMF": "discreet.vendors.cmf",
+    "Hua": "discreet.vendors.hua",
+    "Liu": "discreet.vendors.liu",
+    "Sharing": "discreet.vendors.sharing",
+    "compare": "discreet.api",
+    "compare_vendors": "discreet.api",
+    "audit": "discreet.api",
+    "Guarantee": "discreet.privacy.guarantee",
+    "Release": "discreet.privacy.release",
+    "DiscreetError": "discreet.errors",
+}
+
+__all__ = ["__version__", *_PUBLIC]
+
+if TYPE_CHECKING:
+    from discreet.api import audit, compare, compare_vendors
+    from discreet.data.news import NewsData
+    from discreet.data.open import open_news, open_ratings
+    from discreet.data.ratings import Ratings
+    from discreet.errors import DiscreetError
+    from discreet.methods.base import Method, Task
+    from discreet.methods.baselines import Combined, Content, Popularity, Random, Recency
+    from discreet.methods.centralized import Centralized
+    from discreet.methods.click_reports.method import ClickReports
+    from discreet.methods.dp_fedavg import DPFedAvg
+    from discreet.methods.dp_fedrec import DPFedRec
+    from discreet.methods.fednewsrec import FedNewsRec
+    from discreet.methods.fedrec import FedRec
+    from discreet.methods.privaterec import PrivateRec
+    from discreet.methods.registry import register
+    from discreet.methods.run import Run
+    from discreet.methods.strict_privaterec import StrictPrivateRec
+    from discreet.methods.user_codes import UserCodes
+    from discreet.privacy.guarantee import Guarantee
+    from discreet.privacy.release import Release
+    from discreet.vendors.baselines import Full, Local
+    from discreet.vendors.cmf import CMF
+    from discreet.vendors.dpals import DPALS
+    from discreet.vendors.fmf import FMF
+    from discreet.vendors.gibbs import GibbsMF
+    from discreet.vendors.hua import Hua
+    from discreet.vendors.liu import Liu
+    from discreet.vendors.method import VendorMethod
+    from discreet.vendors.sharing import Sharing
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"discreet has no '{name}'; it has {', '.join(_PUBLIC)}")
+    value = getattr(import_module(_PUBLIC[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

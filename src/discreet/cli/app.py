@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from discreet import __version__
 from discreet.cli import (
     aggregate,
     audit,
@@ -22,7 +21,9 @@ from discreet.cli import (
     vendors,
     vendors_share,
 )
+from discreet.plugins import name_plugins
 from discreet.progress import be_verbose
+from discreet.version import __version__
 
 app = typer.Typer(
     help="Private recommendation that says truthfully what it costs in privacy.",
@@ -44,6 +45,10 @@ def _options(
     version: Annotated[  # noqa: ARG001 - its callback prints it
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    plugin: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MODULE", help="Import a module of your own that registers methods or audits."),
+    ] = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Say more about progress, and where an error came from.")
     ] = False,
@@ -51,6 +56,7 @@ def _options(
     """Private recommendation that says truthfully what it costs in privacy."""
     if verbose:
         be_verbose()
+    name_plugins(plugin or [])
 
 
 app.command()(demo.demo)

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
+from rich.table import Table
 
 from discreet.cli.options import AsJson, console, print_json
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
     from discreet.privacy.audit import Finding
-
-REGISTERING = (
-    "discreet.privacy.audit.catalogue",
-    "discreet.methods.leak.canary",
-    "discreet.methods.dp_fedavg_audit",
-    "discreet.device.audits",
-    "discreet.vendors.sharing.audits",
-    "discreet.vendors.sharing.hostile",
-    "discreet.methods.hostile_nodes",
-)
-"""Modules that register audits when they are imported."""
 
 
 def audit(
@@ -52,14 +40,16 @@ def audit(
 
     Example: discreet audit "clipped attention" "randomized response" --plot audit.svg
     """
+    from discreet.plugins import load_plugins
     from discreet.privacy.audit import run, selected
     from discreet.privacy.audit.report import PLOT_FORMATS, to_json
     from discreet.privacy.audit.report import plot as draw
+    from discreet.privacy.audit.shipped import load_audits
 
     if plot is not None and plot.suffix not in PLOT_FORMATS:
         raise DiscreetError(f"{plot}: a plot's name ends in {', '.join(PLOT_FORMATS)}")
-    for module in REGISTERING:
-        importlib.import_module(module)
+    load_plugins()
+    load_audits()
     findings = run(selected(mechanisms or []), seed=seed)
     if plot is not None:
         draw(findings, plot)
@@ -74,19 +64,18 @@ def audit(
 
 
 def _print_table(findings: Sequence[Finding]) -> None:
-    from discreet.evaluation.grid import Grid
     from discreet.privacy.audit.run import FAMILY_ERROR, error_each
 
-    table = Grid(["Mechanism", "Status", "Claim", "Lower bound", "Verdict"], left=5)
+    table = Table("Mechanism", "Status", "Claim", "Lower bound", "Verdict", box=None, pad_edge=False)
     for finding in findings:
         colour = "red" if finding.is_failure else "green" if finding.holds else "yellow"
         measure = finding.audit.examination.measure
-        table.add(
+        table.add_row(
             finding.audit.name,
             str(finding.audit.status),
             f"{measure.symbol} ≤ {_number(finding.audit.claim)}",
             f"{measure.symbol} ≥ {_number(finding.lower_bound)}",
-            Text(str(finding.verdict), colour),
+            f"[{colour}]{finding.verdict}[/]",
         )
     console.print(table)
     each = error_each([finding.audit for finding in findings])

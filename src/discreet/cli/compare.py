@@ -12,6 +12,7 @@ import typer
 
 from discreet.cli.options import (
     AsJson,
+    Format,
     Fresh,
     NewsPath,
     Seed,
@@ -26,6 +27,7 @@ from discreet.cli.options import (
 )
 from discreet.evaluation import REPORT_FILES
 from discreet.files import claim_folder, mark_files, replacing_file
+from discreet.tabular import check_format
 
 if TYPE_CHECKING:
     from discreet.evaluation.results import Comparison
@@ -58,6 +60,7 @@ def compare(
     ] = Path("report"),
     seed: Seed = 0,
     as_json: AsJson = False,
+    table_format: Format = None,
 ) -> None:
     """Train methods and compare their ranking on the same impressions.
 
@@ -69,7 +72,7 @@ def compare(
 
     Example: discreet compare world --methods popularity --set prior_shows=1,10,100
     """
-    budgets = parse_epsilons(epsilon)
+    check_format(table_format)
     claim_folder(out, REPORT_FILES)
     from discreet.data.open import open_with_train
     from discreet.data.split import half_of_readers
@@ -81,7 +84,7 @@ def compare(
 
     names = [name.strip() for name in methods.split(",")] if methods is not None else list(BASELINES)
     given = {**parse_settings(settings, several=True), **({"model": model} if model else {})}
-    chosen = list(variants(names, given, budgets))
+    chosen = list(variants(names, given, parse_epsilons(epsilon)))
     news = open_with_train(data)
     if half:
         news = half_of_readers(news, seed)
@@ -91,6 +94,8 @@ def compare(
     save_comparison(comparison, out)
     if as_json:
         print_json(comparison.to_json())
+    elif table_format is not None:
+        print(comparison.formatted(table_format))
     else:
         console.print(rich_table(comparison))
         say(f"Report: {out / 'report.html'}")

@@ -42,7 +42,6 @@ def evaluate(
 
     Example: discreet evaluate runs/privaterec world --epsilon-serving 1,10
     """
-    budgets = parse_epsilons(epsilon_serving, "--epsilon-serving")
     from discreet.data.open import open_with_train
     from discreet.evaluation.results import Comparison
     from discreet.evaluation.table import rich_table
@@ -57,6 +56,7 @@ def evaluate(
 
     trained = Run.load(run)
     method = trained.method
+    budgets = parse_epsilons(epsilon_serving, "--epsilon-serving")
     if budgets and not isinstance(method, NeuralMethod):
         raise DiscreetError(f"{run}: {method.name} has no private serving; leave out --epsilon-serving")
     task = Task(open_with_train(data), trained.text)

@@ -14,10 +14,12 @@ def list_all(as_json: AsJson = False) -> None:
     """Show methods with their settings, models, privacy mechanisms, vendors' methods and experiments, a line each."""
     from discreet.methods.registry import METHODS, setting_schema
     from discreet.models.registry import MODELS
+    from discreet.plugins import load_plugins
     from discreet.privacy.mechanisms.registry import MECHANISMS
     from discreet.vendors.registry import METHODS as VENDOR_METHODS
     from discreet.vendors.reproduce import EXPERIMENTS
 
+    load_plugins()
     methods = [{"method": n, "about": _first_line(m), "settings": setting_schema(n)} for n, m in METHODS.items()]
     models = [{"model": name, "about": _first_line(model)} for name, model in MODELS.items()]
     mechanisms = [{"mechanism": name, "about": mechanism.summary} for name, mechanism in MECHANISMS.items()]

@@ -10,7 +10,6 @@ import typer
 from rich.console import Console
 
 from discreet.errors import DiscreetError, InputError
-from discreet.privacy.budget import check_epsilon
 
 
 def _existing_text(source: str) -> str:
@@ -56,6 +55,9 @@ Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace what Discreet wrote there before, and nothing else.")
 ]
 
+Format = Annotated[
+    str | None, typer.Option("--format", metavar="FORMAT", help="Print the table as csv, md (Markdown) or tex (LaTeX).")
+]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Measure everything anew, whatever is kept in OUT/measurements.")]
 
 console = Console()
@@ -102,7 +104,8 @@ def parse_epsilons(text: str | None, option: str = "--epsilon") -> list[float]:
             try:
                 epsilon = float(word)
             except ValueError:
-                raise DiscreetError(f"{option} takes numbers or inf, separated by commas, not '{word}'") from None
-            check_epsilon(epsilon, f"{option}: a budget ε")
+                epsilon = -1.0
+            if not epsilon > 0:
+                raise DiscreetError(f"{option} takes positive numbers or inf, separated by commas, not '{word}'")
             epsilons.append(epsilon)
     return epsilons

@@ -84,9 +84,6 @@ def train(
 
     Example: discreet train world --method dp_fedavg --epsilon 3 --engine flower --nodes 4 --out runs/dp
     """
-    budgets = parse_epsilons(epsilon)
-    if len(budgets) > 1:
-        raise DiscreetError(f"--epsilon takes one budget to train with, not '{epsilon}'; 'compare' takes several")
     inputs = [data, *paths_of(text)]
     refuse_surprises(out, resume, overwrite, inputs)
     from discreet.data.open import open_with_train
@@ -98,7 +95,9 @@ def train(
 
     given = {"model": model, "preset": preset, "rounds": rounds, "calibration": calibration, **parse_settings(settings)}
     chosen_settings = {name: value for name, value in given.items() if value is not None}
-    if budgets:
+    if budgets := parse_epsilons(epsilon):
+        if len(budgets) > 1:
+            raise DiscreetError(f"--epsilon takes one budget to train with, not '{epsilon}'; 'compare' takes several")
         chosen_settings["epsilon"] = budgets[0]
     chosen = make_method(method, chosen_settings)
     if superlink is not None and (engine is Engine.LOCAL or nodes is not None):

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import AsJson, Fresh, Seed, console, parse_epsilons, print_json, say
+from discreet.cli.options import AsJson, Format, Fresh, Seed, console, parse_epsilons, print_json, say
 from discreet.errors import DiscreetError
 from discreet.files import claim_folder
 from discreet.progress import notice
+from discreet.tabular import check_format
 from discreet.vendors import REPORT_FILES
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ def compare(
     fresh: Fresh = False,
     seed: Seed = 0,
     as_json: AsJson = False,
+    table_format: Format = None,
 ) -> None:
     """Deal ratings out to vendors, and compare ways to predict them together with each vendor alone.
 
@@ -101,9 +103,7 @@ def compare(
 
     Example: discreet vendors compare ml-100k.zip --vendors 10 --epsilon 1,5,10 --methods local,full,sharing
     """
-    budgets = parse_epsilons(epsilon)
-    if not budgets:
-        raise DiscreetError("--epsilon takes at least one budget")
+    check_format(table_format)
     claim_folder(out, REPORT_FILES)
     from discreet.data.open import open_ratings
     from discreet.vendors.compare import Design, Store
@@ -114,6 +114,9 @@ def compare(
     from discreet.vendors.report import legend, rich_table, save_comparison
 
     names = [name.strip() for name in methods.split(",")] if methods is not None else list(METHODS)
+    budgets = parse_epsilons(epsilon)
+    if not budgets:
+        raise DiscreetError("--epsilon takes at least one budget")
     design = Design(
         vendors=vendors,
         partitions=partitions,
@@ -132,6 +135,9 @@ def compare(
     save_comparison(comparison, out, shlex.join(["discreet", *sys.argv[1:]]))
     if as_json:
         print_json(comparison.to_json())
+        return
+    if table_format is not None:
+        print(comparison.formatted(table_format))
         return
     console.print(rich_table(comparison))
     say(f"{legend(comparison)} ▲▼: beyond chance (95 %). {comparison.reuse()}".rstrip())

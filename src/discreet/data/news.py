@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,6 +108,13 @@ class NewsData:
     articles: Articles
     readers: Sequence[str]
     splits: Mapping[str, Impressions]
+
+    @classmethod
+    def from_frames(cls, articles: Any, impressions: Any, *, name: str = "frames") -> NewsData:
+        """A data set from tables in memory (polars, pandas or dictionaries); `data.frames` says which columns."""
+        from discreet.data.frames import news_from_frames
+
+        return news_from_frames(articles, impressions, name=name)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,13 @@ class Ratings:
 
     def __len__(self) -> int:
         return len(self.value)
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, scale: tuple[float, float] | None = None, name: str = "frame") -> Ratings:
+        """Ratings from a table in memory (polars, pandas or a dictionary) with `user`, `item` and `rating`."""
+        from discreet.data.frames import ratings_from_frame
+
+        return ratings_from_frame(frame, scale=scale, name=name)
 
     @property
     def density(self) -> float:

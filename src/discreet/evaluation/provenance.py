@@ -6,12 +6,13 @@ Measurements are kept by it, so that none outlives the code that made it.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import platform
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-import discreet
+import discreet.version as version
 
 COMPUTING = (
     "data",
@@ -33,8 +34,20 @@ _LIBRARIES = ("numpy", "scipy", "torch", "numba")
 @cache
 def code_digest() -> str:
     """A digest of the source of all that computes figures."""
-    root = Path(discreet.__file__).parent
+    root = Path(version.__file__).parent
     return digest_of(root, [file for part in COMPUTING for file in (root / part).rglob("*.py")])
+
+
+def own_code(thing: object) -> str:
+    """A digest of the file that defines a thing's class, where that is not in this package; else nothing."""
+    kind = type(thing)
+    if kind.__module__.partition(".")[0] == version.__name__.partition(".")[0]:
+        return ""
+    try:
+        file = Path(inspect.getfile(kind))
+    except (OSError, TypeError):
+        return kind.__qualname__
+    return digest_of(file.parent, [file])
 
 
 def digest_of(root: Path, files: list[Path]) -> str:
@@ -50,7 +63,7 @@ def digest_of(root: Path, files: list[Path]) -> str:
 def versions() -> dict[str, str]:
     """The versions of Discreet, of its code, of Python and of the libraries that compute."""
     return {
-        "discreet": discreet.__version__,
+        "discreet": version.__version__,
         "code": code_digest(),
         "python": platform.python_version(),
         **{name: metadata.version(name) for name in _LIBRARIES},

@@ -13,6 +13,7 @@ from discreet.evaluation.metrics import METRICS, RankingMetrics
 from discreet.evaluation.provenance import versions
 from discreet.evaluation.uncertainty import Difference, Estimate, estimate, paired_difference
 from discreet.privacy.guarantee import Guarantee, Scope, shown_epsilon
+from discreet.tabular import Tabular, guarantee_columns, plain
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,8 @@ class MethodResult:
         }
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Tabular):
     """Methods side by side on one split of one data set.
 
     `seeds` are those they were trained with, `text` is what made the title vectors.
@@ -129,6 +130,39 @@ class Comparison:
         """The baseline with the best AUC, against which differences are taken; None where there is no baseline."""
         baselines = [result for result in self.results if result.baseline]
         return max(baselines, key=lambda result: result.estimate("auc").mean, default=None)
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row for each method: means, standard errors, and the terms of its guarantee."""
+        rows = []
+        for result in self.results:
+            row = {"method": result.method, "variant": result.variant, "model": result.model, "epsilon": result.epsilon}
+            row["seeds"] = len(result.runs)
+            for metric in METRICS:
+                found = result.estimate(metric)
+                row |= {metric: plain(found.mean), f"{metric}_se": plain(found.se)}
+            promise = None if result.guarantee is None else result.guarantee.to_json()
+            rows.append(row | guarantee_columns(promise))
+        return rows
+
+    def cells(self) -> tuple[list[str], list[list[str]]]:
+        """The table that people read."""
+        from discreet.evaluation.table import headings, rows
+
+        titles = headings(self)
+        lines = [[r.method, r.model, r.epsilon, *(cell.text for cell in r.estimates), r.difference] for r in rows(self)]
+        return titles, [line[: len(titles)] for line in lines]
+
+    def to_markdown(self) -> str:
+        """The table in Markdown, the best of each column bold."""
+        from discreet.evaluation.table import markdown_table
+
+        return markdown_table(self)
+
+    def footnotes(self) -> list[str]:
+        """What the figures are means of, and what stands below the table."""
+        from discreet.evaluation.table import legend
+
+        return [legend(self), *self.notes()]
 
     def to_json(self) -> dict[str, Any]:
         """What `--json` prints."""

@@ -7,11 +7,12 @@ Settings of a method are the fields of its frozen dataclass; `registry` lists th
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,9 @@ from discreet.errors import InputError
 from discreet.privacy.guarantee import Guarantee
 from discreet.text.encode import TextVectors, encode_texts, identity
 from discreet.text.word_vectors import unit_rows
+
+if TYPE_CHECKING:
+    from discreet.methods.run import Run
 
 State = dict[str, NDArray[Any]]
 Scores = NDArray[np.float64]
@@ -105,41 +109,50 @@ class Task:
         return found
 
 
-class Method(Protocol):
-    """A way to rank."""
+class Method(ABC):
+    """A way to rank.
 
-    @property
-    def name(self) -> str:
-        """The name that the command line uses."""
-        ...
+    A method of one's own is a frozen dataclass that inherits from this class, has a `name`, and scores; it may train,
+    and then says with `guarantee` what that costs. `registry.register` makes it known to the command line.
+    """
+
+    name: ClassVar[str]
+    """The name that the command line uses."""
 
     @property
     def model(self) -> str | None:
         """The model that is trained, or None where there is none."""
-        ...
+        return None
 
     @property
     def epsilon(self) -> float | None:
         """The privacy budget asked for (infinity: no noise), or None where the method knows no ε."""
-        ...
+        return None
 
     def train(self, task: Task, seed: int, checkpoint: Path | None = None) -> State:
         """Learn from the task's train split, and from nothing later.
 
         What takes long saves itself to the file `checkpoint` now and then, and goes on from there if it exists.
         """
-        ...
+        return {}
 
+    @abstractmethod
     def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
         """A score for each shown article of `impressions` (flat, as in `impressions.shown`); higher ranks first.
 
         Only what was known at an impression's time may count.
         """
-        ...
 
     def guarantee(self, state: State) -> Guarantee | None:
         """What training this way costs a reader in privacy; None where clicks are simply collected."""
-        ...
+        return None
+
+    def fit(self, data: NewsData, seed: int = 0, *, text: str = "auto") -> Run:
+        """Train on the train split of `data`; `text` names the source of title vectors."""
+        from discreet.methods.run import Run
+
+        task = Task(data, text)
+        return Run(self, self.train(task, seed), data.name, seed, text, task)
 
 
 def with_serving(method: Method, training: Guarantee | None) -> Guarantee | None:

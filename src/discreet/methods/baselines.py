@@ -13,25 +13,13 @@ import numpy as np
 from discreet.data.news import Impressions
 from discreet.errors import DiscreetError
 from discreet.methods import known
-from discreet.methods.base import Scores, State, Task
+from discreet.methods.base import Method, Scores, State, Task
 from discreet.methods.choice import fit_choice_weights
 from discreet.methods.similarity import history_similarity
-from discreet.privacy.guarantee import Guarantee
 
 
-class Baseline:
-    """A ranking that has nothing to learn and promises no privacy."""
-
-    model = None
-    epsilon = None
-
-    def train(self, task: Task, seed: int, checkpoint: Path | None = None) -> State:
-        """Learn nothing."""
-        return {}
-
-    def guarantee(self, state: State) -> Guarantee | None:
-        """None: clicks are simply collected."""
-        return None
+class Baseline(Method):
+    """A ranking that promises no privacy: clicks are simply collected."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from safetensors.numpy import save_file
 from discreet.data.news import Impressions, NewsData
 from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import METRICS, RankingMetrics, ranking_metrics
-from discreet.evaluation.provenance import versions
+from discreet.evaluation.provenance import own_code, versions
 from discreet.evaluation.results import Comparison, MethodResult
 from discreet.files import replacing_file
 from discreet.methods.base import Method, Scores, State, Task, with_serving
@@ -173,6 +173,6 @@ class Store:
         if self.folder is None:
             return None
         made = [versions(), task.data.fingerprint, task.text_identity]
-        key = [*made, method.name, settings_of(method), split, seed]
+        key = [*made, method.name, own_code(method), settings_of(method), split, seed]
         digest = hashlib.blake2b(json.dumps(key, sort_keys=True).encode(), digest_size=8).hexdigest()
         return self.folder / f"{method.name}-{digest}.safetensors"

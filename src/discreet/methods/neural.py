@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
@@ -27,13 +27,12 @@ from discreet.federated.network import Network
 from discreet.federated.objective import Parameters
 from discreet.federated.optimisers import Optimiser
 from discreet.federated.rounds import Round, train_rounds
-from discreet.methods.base import Scores, State, Task
+from discreet.methods.base import Method, Scores, State, Task
 from discreet.methods.ranking import Serving, score_impressions
 from discreet.methods.watching import Watch
 from discreet.models.base import NewsModel
 from discreet.models.features import ArticleTable
 from discreet.models.registry import make_model, model_settings
-from discreet.privacy.budget import check_epsilon
 from discreet.privacy.guarantee import Guarantee
 from discreet.text.encode import WORD_VECTORS_VARIABLE, TextVectors
 from discreet.text.word_vectors import read_word_vectors
@@ -80,7 +79,7 @@ ALL_READERS = Part()
 
 
 @dataclass(frozen=True, kw_only=True)
-class NeuralMethod(ABC):
+class NeuralMethod(Method):
     """A method that trains one of the models in rounds.
 
     Attributes:
@@ -114,8 +113,8 @@ class NeuralMethod(ABC):
         if not 0 < self.fraction <= 1 or not 0 < self.rate < math.inf:
             raise DiscreetError(f"{self.name}: fraction must be above 0 and at most 1, rate above 0")
         for budget in (self.epsilon, self.epsilon_serving):
-            if budget is not None:
-                check_epsilon(budget, f"{self.name}: a budget ε")
+            if budget is not None and not budget > 0:
+                raise DiscreetError(f"{self.name}: a budget ε must be above 0 (or inf), not {budget}")
 
     @property
     @abstractmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from discreet.errors import DiscreetError
 from discreet.methods import baselines
@@ -19,6 +19,7 @@ from discreet.methods.fedrec import FedRec
 from discreet.methods.privaterec import PrivateRec
 from discreet.methods.strict_privaterec import StrictPrivateRec
 from discreet.methods.user_codes import UserCodes
+from discreet.plugins import load_plugins
 
 BASELINES: dict[str, Callable[..., Method]] = {
     "random": baselines.Random,
@@ -40,6 +41,29 @@ METHODS: dict[str, Callable[..., Method]] = {
     "strict_privaterec": StrictPrivateRec,
     "user_codes": UserCodes,
 }
+
+
+M = TypeVar("M", bound=type[Method])
+
+
+def register(method: M) -> M:
+    """Make a method of one's own known under its `name`: a decorator for its class.
+
+    Raises:
+        DiscreetError: it has no name, is no frozen dataclass, or another method has that name.
+    """
+    name = getattr(method, "name", None)
+    if not isinstance(name, str) or not name:
+        raise DiscreetError(f"{method.__qualname__}: a method needs a name, such as name: ClassVar[str] = 'mine'")
+    if not dataclasses.is_dataclass(method) or not method.__dataclass_params__.frozen:
+        raise DiscreetError(
+            f"{method.__qualname__}: a method is a frozen dataclass; put @dataclass(frozen=True) above it"
+        )
+    known = METHODS.get(name)
+    if known is not None and (known.__module__, known.__qualname__) != (method.__module__, method.__qualname__):
+        raise DiscreetError(f"{method.__qualname__}: another method is called '{name}'; choose another name")
+    METHODS[name] = method
+    return method
 
 
 def make_method(name: str, settings: Mapping[str, Any] | None = None) -> Method:
@@ -66,7 +90,10 @@ def _check_kind(name: str, setting: str, value: Any) -> None:
 def setting_names(name: str) -> list[str]:
     """The settings that the method called `name` has."""
     if name not in METHODS:
-        raise DiscreetError(f"no method is called '{name}'; there are {', '.join(METHODS)}")
+        load_plugins()
+    if name not in METHODS:
+        own = "; if it is in a package of your own, name that with --plugin"
+        raise DiscreetError(f"no method is called '{name}'; there are {', '.join(METHODS)}{own}")
     method = METHODS[name]
     return [field.name for field in dataclasses.fields(method)] if dataclasses.is_dataclass(method) else []
 

@@ -9,21 +9,24 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from discreet import __version__
-from discreet.errors import InputError
+from discreet.data.news import Impressions, NewsData
+from discreet.errors import DiscreetError, InputError
 from discreet.evaluation.curve import write_curve
+from discreet.evaluation.results import Comparison
 from discreet.files import replacing_folder, verify_folder
-from discreet.methods.base import Method, State, with_serving
+from discreet.methods.base import Method, Scores, State, Task, with_serving
 from discreet.methods.place import ADDED_LATER
 from discreet.methods.registry import method_from_plain, plain_settings
+from discreet.privacy.guarantee import Guarantee
+from discreet.version import __version__
 
 FORMAT = 1
 
@@ -37,10 +40,33 @@ class Run:
     data: str
     seed: int
     text: str
+    task: Task | None = field(default=None, compare=False, repr=False)
+    """What it was trained on, where that is at hand: not after loading."""
 
-    def save(self, folder: Path, *, overwrite: bool = False) -> None:
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What the run costs a reader over a lifetime; None where clicks are simply collected."""
+        return with_serving(self.method, self.method.guarantee(self.state))
+
+    def evaluate(self, split: str = "dev", data: NewsData | None = None) -> Comparison:
+        """Measure the ranking on a split of `data`, or of what the run was trained on."""
+        from discreet.methods.experiment import measure, result_of, split_of
+
+        task = self._task(data)
+        found = measure(task, self.method, self.state, split_of(task.data, split), self.seed)
+        return Comparison(task.data.name, split, [result_of(self.method, [found])], [self.seed], task.text_identity)
+
+    def score(self, impressions: Impressions, data: NewsData | None = None) -> Scores:
+        """A score for each shown article of `impressions`, flat; higher ranks first."""
+        return self.method.score(self._task(data), self.state, impressions, self.seed)
+
+    def _task(self, data: NewsData | None) -> Task:
+        if data is None and self.task is None:
+            raise DiscreetError("this run was loaded from a folder; say on which data, such as evaluate(data=news)")
+        return self.task if data is None and self.task is not None else Task(cast(NewsData, data), self.text)
+
+    def save(self, folder: Path | str, *, overwrite: bool = False) -> None:
         """Write the run as a whole or not at all."""
-        guarantee = with_serving(self.method, self.method.guarantee(self.state))
         about = {
             "format": FORMAT,
             "discreet": __version__,
@@ -49,9 +75,9 @@ class Run:
             "data": self.data,
             "seed": self.seed,
             "text": self.text,
-            "guarantee": guarantee.to_json() if guarantee else None,
+            "guarantee": self.guarantee.to_json() if self.guarantee else None,
         }
-        with replacing_folder(folder, overwrite=overwrite, own=ADDED_LATER) as draft:
+        with replacing_folder(Path(folder), overwrite=overwrite, own=ADDED_LATER) as draft:
             (draft / "run.json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
             state = {name: np.ascontiguousarray(value) for name, value in self.state.items()}
             save_file(state, draft / "state.safetensors")
@@ -59,8 +85,9 @@ class Run:
                 write_curve(draft, state["losses"], state["watched"])
 
     @classmethod
-    def load(cls, folder: Path) -> Run:
+    def load(cls, folder: Path | str) -> Run:
         """Read a run, refusing one that is missing, damaged or newer than this version understands."""
+        folder = Path(folder)
         about = _about(folder / "run.json")
         verify_folder(folder)
         weights = folder / "state.safetensors"

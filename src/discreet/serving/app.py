@@ -21,7 +21,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
-from discreet import __version__
 from discreet.serving import messages as m
 from discreet.serving.addresses import Proxies
 from discreet.serving.catalogue import Sent
@@ -35,6 +34,7 @@ from discreet.serving.readiness import Readiness, closed_in_time
 from discreet.serving.refusal import Refusal
 from discreet.serving.service import Service
 from discreet.serving.store import DELETED, EXPIRED
+from discreet.version import __version__
 
 WEB = Path(__file__).parent / "web"
 T = TypeVar("T")

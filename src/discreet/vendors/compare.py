@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
-from discreet.evaluation.provenance import versions
+from discreet.evaluation.provenance import own_code, versions
 from discreet.files import replacing_file
 from discreet.progress import track
 from discreet.vendors.features import GROUP_EDGES, rating_counts
@@ -131,7 +131,7 @@ def compare(
         method = methods[number]
         shared = _Lazily(method, deal.train(fold), deal.seed)
         for vendor in track(range(design.measured), f"{method.name} at vendors"):
-            key = [method.name, repr(method), data, *deal.key, fold, vendor]
+            key = [method.name, own_code(method), repr(method), data, *deal.key, fold, vendor]
             measured = store.get(key)
             if measured is not None:
                 reused[number] += 1

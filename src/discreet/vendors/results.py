@@ -25,6 +25,7 @@ from scipy.stats import t as student
 from discreet.evaluation.provenance import versions
 from discreet.evaluation.uncertainty import Difference, Estimate
 from discreet.privacy.guarantee import Guarantee, shown_epsilon
+from discreet.tabular import Tabular, guarantee_columns, plain
 from discreet.vendors.features import GROUP_EDGES
 from discreet.vendors.registry import Refusal
 
@@ -79,8 +80,8 @@ class VendorResult:
         return np.asarray(np.sqrt(np.divide(squared, tested, out=np.full(len(tested), np.nan), where=tested > 0)))
 
 
-@dataclass(frozen=True, eq=False)
-class VendorComparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class VendorComparison(Tabular):
     """Methods side by side; the first is `local`.
 
     Attributes:
@@ -135,6 +136,34 @@ class VendorComparison:
     def gaining(self, result: VendorResult) -> float:
         """How many of the measured vendors gain, the mean over partitions."""
         return float((result.gains(self.local) > 0).sum(axis=1).mean())
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row for each method and ε: RMSE, gain, and the terms of its guarantee."""
+        rows = []
+        for result in self.results:
+            rmse, gain = mean_over_vendors(result.rmse), self.gain(result)
+            row = {"method": result.method, "epsilon": result.epsilon}
+            row |= {"rmse": plain(rmse.mean), "rmse_se": plain(rmse.se), "gain": plain(gain.mean)}
+            row |= {"gain_se": plain(gain.se), "gap_closed": plain(self.gap_closed(result))}
+            promise = None if result.guarantee is None else result.guarantee.to_json()
+            rows.append({**row, "vendors_gaining": self.gaining(result), **guarantee_columns(promise)})
+        return rows
+
+    def cells(self) -> tuple[list[str], list[list[str]]]:
+        """The table that people read."""
+        from discreet.vendors.report import HEADINGS, rows
+
+        return list(HEADINGS), rows(self)
+
+    def to_markdown(self) -> str:
+        """The table in Markdown, with how it was measured and the verdict."""
+        from discreet.vendors.report import markdown_table
+
+        return markdown_table(self)
+
+    def footnotes(self) -> list[str]:
+        """How it was measured, and the verdict."""
+        return [f"{self.design}.", *self.verdict()]
 
     def to_json(self) -> dict[str, Any]:
         """What `--json` prints."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.data.news import Impressions
 from discreet.device.reports import LabelMechanism
 from discreet.errors import DiscreetError
-from discreet.methods.base import Scores, State, Task
+from discreet.methods.base import Method, Scores, State, Task
 from discreet.methods.click_reports.collect import (
     Sender,
     Sketches,
@@ -28,14 +28,13 @@ from discreet.methods.click_reports.interest import Reader
 from discreet.methods.click_reports.popularity import Evidence
 from discreet.methods.click_reports.public import PublicSpace
 from discreet.methods.similarity import mean_of_history
-from discreet.privacy.budget import check_epsilon
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 
 _RANKINGS = ("release", "device")
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneShot(ABC):
+class OneShot(Method):
     """A method that trains and serves on one-shot releases.
 
     Attributes:
@@ -47,7 +46,6 @@ class OneShot(ABC):
     """
 
     name: ClassVar[str]
-    model: ClassVar[None] = None
 
     epsilon: float = 1.0
     label_share: float = 0.3
@@ -55,7 +53,8 @@ class OneShot(ABC):
     ranking: str = "release"
 
     def __post_init__(self) -> None:
-        check_epsilon(self.epsilon, f"{self.name}: epsilon")
+        if not self.epsilon > 0:
+            raise DiscreetError(f"{self.name}: epsilon must be above 0, not {self.epsilon}")
         if not 0 <= self.label_share < 1:
             raise DiscreetError(f"{self.name}: label_share must be at least 0 and below 1, not {self.label_share}")
         if self.epochs < 1:

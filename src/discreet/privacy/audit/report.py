@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from discreet.files import replacing_file
 from discreet.privacy.audit.registry import Measure
 from discreet.privacy.audit.run import FAMILY_ERROR, Finding, error_each
+from discreet.tabular import Tabular
 
 
 def to_json(findings: Sequence[Finding]) -> dict[str, Any]:
@@ -21,6 +23,41 @@ def to_json(findings: Sequence[Finding]) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True, repr=False)
+class Findings(Tabular):
+    """What a run of audits found, in order."""
+
+    findings: Sequence[Finding]
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    @property
+    def failures(self) -> list[Finding]:
+        """Those in which something that is called proved was refuted."""
+        return [finding for finding in self.findings if finding.is_failure]
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row for each audit."""
+        bounds = ("claim", "lower_bound")
+        return [
+            {name: float(value) if name in bounds else value for name, value in finding.to_json().items()}
+            for finding in self.findings
+        ]
+
+    def cells(self) -> tuple[list[str], list[list[str]]]:
+        """The table that people read."""
+        rows = [
+            [f"{row[name]:.3g}" if isinstance(row[name], float) else str(row[name]) for name in COLUMNS]
+            for row in self.records()
+        ]
+        return [name.replace("_", " ").capitalize() for name in COLUMNS], rows
+
+
+COLUMNS = ("mechanism", "status", "measure", "claim", "lower_bound", "verdict")
 PLOT_FORMATS = (".svg", ".png", ".pdf")
 
 

@@ -1,0 +1,100 @@
+"""What a program asks for in one call: methods compared, vendors compared, audits run.
+
+Methods may be given by name or as objects. Everything here is also a command, with the same results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from discreet.data.news import NewsData
+from discreet.data.ratings import Ratings
+from discreet.errors import DiscreetError
+from discreet.evaluation.results import Comparison
+from discreet.methods.base import Method, Task
+from discreet.plugins import load_plugins
+from discreet.privacy.audit.report import Findings
+from discreet.vendors.method import VendorMethod
+from discreet.vendors.results import VendorComparison
+
+
+def compare(
+    data: NewsData,
+    methods: Iterable[Method | str],
+    *,
+    split: str = "dev",
+    seeds: int = 1,
+    text: str = "auto",
+    measurements: Path | str | None = None,
+) -> Comparison:
+    """Train methods and measure their ranking on the same impressions.
+
+    Args:
+        data: The data set.
+        methods: Methods, or names of methods with their defaults.
+        split: The part to measure on.
+        seeds: How many times each method is trained.
+        text: The source of title vectors.
+        measurements: A folder in which measurements are kept and found again.
+    """
+    from discreet.methods.experiment import Store
+    from discreet.methods.experiment import compare as run_comparison
+    from discreet.methods.registry import make_method
+
+    chosen = [make_method(method) if isinstance(method, str) else method for method in methods]
+    if not chosen:
+        raise DiscreetError("there is no method to compare; name one at least")
+    store = Store(None if measurements is None else Path(measurements))
+    return run_comparison(Task(data, text), chosen, split, range(seeds), store)
+
+
+def compare_vendors(
+    ratings: Ratings,
+    *,
+    vendors: int = 10,
+    methods: Sequence[VendorMethod | str] = ("local", "full"),
+    epsilons: Sequence[float] = (),
+    seed: int = 0,
+    measurements: Path | str | None = None,
+    **design: Any,
+) -> VendorComparison:
+    """Deal ratings out to vendors, and compare ways to predict together with each vendor alone.
+
+    Args:
+        ratings: The ratings.
+        vendors: How many vendors there are.
+        methods: Vendor methods, or their names; `local` is always measured, first.
+        epsilons: Budgets for methods that are given by name.
+        seed: Of the deal, the tested part, the noise and the models.
+        measurements: A folder in which measurements are kept and found again.
+        **design: Other fields of `vendors.compare.Design`: partitions, folds, sizes, distribution, reported.
+    """
+    from discreet.vendors.compare import Design, Store
+    from discreet.vendors.compare import compare as run_comparison
+    from discreet.vendors.gibbs import GibbsMF
+    from discreet.vendors.registry import Setting, make_methods
+
+    plan = Design(vendors, seed=seed, **design)
+    setting = Setting(GibbsMF(), plan.distribution, vendors)
+    names = [method for method in methods if isinstance(method, str)]
+    known, refused = make_methods(names, list(epsilons), setting)
+    given = [method for method in methods if not isinstance(method, str)]
+    for method in given:
+        method.guarantee(vendors)
+    own_local = any(method.name == "local" for method in given)
+    chosen = [*(method for method in known if method.name != "local" or not own_local), *given]
+    chosen.sort(key=lambda method: method.name != "local")
+    store = Store(None if measurements is None else Path(measurements))
+    return run_comparison(ratings, plan, chosen, store, refused)
+
+
+def audit(*mechanisms: str, seed: int = 0) -> Findings:
+    """Run the shipped mechanisms of these names (without, all) and try to refute what is claimed of them."""
+    from discreet.privacy.audit import run, selected
+    from discreet.privacy.audit.shipped import load_audits
+
+    load_plugins()
+    load_audits()
+    return Findings(run(selected(list(mechanisms)), seed=seed))
