@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ ORIGIN = "http://discreet.test"
 BLANK = "<!doctype html><title>device</title><link rel=icon href=data:,>"  # no request of the browser's own
 TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".json": "application/json"}
 
-Changes = Mapping[str, tuple[str, str]]
+Changes = Mapping[str, Sequence[tuple[str, str]]]
 
 
 @contextmanager
@@ -40,7 +40,7 @@ def chromium() -> Iterator[Any]:
 def files_only(browser: Any, changes: Changes | None = None) -> Iterator[Any]:
     """A context whose pages are the repository's files.
 
-    `changes` maps a file's path to a text in it and what stands in its place.
+    `changes` maps a file's path to texts in it and what stands in their place.
     """
     changes = changes or {}
 
@@ -51,8 +51,7 @@ def files_only(browser: Any, changes: Changes | None = None) -> Iterator[Any]:
             route.fulfill(body=BLANK, content_type="text/html")
             return
         text = (FOLDERS[folder] / name).read_text(encoding="utf-8")
-        if path in changes:
-            old, new = changes[path]
+        for old, new in changes.get(path, ()):
             assert old in text, f"{path} has no {old!r}: the change is out of date"
             text = text.replace(old, new)
         route.fulfill(body=text, content_type=TYPES[Path(name).suffix])
