@@ -37,7 +37,9 @@ MostEpsilon = Annotated[
 SimulatedNoise = Annotated[
     bool, typer.Option("--simulated-noise", help="Noise from seeds, for experiments: it protects nobody.")
 ]
+Starting = Annotated[float, typer.Option(min=1, help="How many seconds a process may take to start.")]
 _LOOK = 1.0
+_STARTING = 300.0
 
 
 @app.command()
@@ -133,6 +135,7 @@ def run(
         Path | None,
         typer.Option(metavar="FILE", help="The server's ca.crt, from its operator; without it nothing is encrypted."),
     ] = None,
+    starting: Starting = _STARTING,
 ) -> None:
     """Run one node, on its own machine: host and SuperNode, until Ctrl-C.
 
@@ -140,7 +143,7 @@ def run(
     """
     from discreet.federated.flower.configuration import read_node
     from discreet.federated.flower.deployment import SuperLink
-    from discreet.federated.flower.node_processes import STARTING, NodeProcesses
+    from discreet.federated.flower.node_processes import NodeProcesses
     from discreet.federated.flower.processes import require_flower
 
     require_flower()
@@ -154,7 +157,7 @@ def run(
     _stop_by_signal()
     try:
         node.start()
-        node.wait(time.monotonic() + STARTING)
+        node.wait(time.monotonic() + starting)
         say(f"Node {settings.number} is registered at {superlink}. Ctrl-C ends it. Logs: {node_folder / 'logs'}")
         _keep(node.revive)
     finally:
@@ -165,6 +168,7 @@ def run(
 def server(
     folder: Deployment,
     address: Annotated[str, typer.Option(metavar="HOST:PORT", help="The name and port that nodes will connect to.")],
+    starting: Starting = _STARTING,
 ) -> None:
     """Run the server of a deployment on several machines, until Ctrl-C.
 
@@ -191,7 +195,7 @@ def server(
     _stop_by_signal()
     try:
         processes.start()
-        processes.wait()
+        processes.wait(starting)
         processes.register(keys)
         say(f"The server is at {address}, for {len(keys)} nodes. Ctrl-C ends it. Logs: {folder / 'logs'}")
         say(f"Nodes: discreet nodes run NODE_FOLDER --superlink {address} --root-certificates ca.crt")
@@ -207,7 +211,7 @@ def server(
 
 
 @app.command()
-def start(folder: Deployment) -> None:
+def start(folder: Deployment, starting: Starting = _STARTING) -> None:
     """Start a deployment on this machine, server and all nodes, until Ctrl-C.
 
     Example: discreet nodes start deployment
@@ -215,7 +219,7 @@ def start(folder: Deployment) -> None:
     from discreet.federated.flower.loopback import Loopback
 
     _stop_by_signal()
-    with Loopback(folder) as deployment:
+    with Loopback(folder, starting=starting) as deployment:
         names = ", ".join(str(node) for node in deployment.nodes)
         say(f"Nodes {names} are registered at {deployment.superlink.address}. Ctrl-C ends all. Logs: {folder / 'logs'}")
         say(f"In another terminal: {next_command(folder)}")

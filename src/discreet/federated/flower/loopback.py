@@ -24,11 +24,13 @@ class Loopback:
         with Loopback(folder) as deployment:
             submit(program, arguments, deployment.superlink)
 
-    With FOLDER/tls there, the connections are encrypted, and only SuperNodes with the nodes' keys are let in.
+    With FOLDER/tls there, the connections are encrypted, and only SuperNodes with the nodes' keys are let in. Each
+    process has `starting` seconds to start.
     """
 
-    def __init__(self, folder: Path, command: HostCommand = host_command) -> None:
+    def __init__(self, folder: Path, command: HostCommand = host_command, starting: float = STARTING) -> None:
         require_flower()
+        self._starting = starting
         folder = folder.resolve()
         (port,) = free_ports(1)
         self._server = ServerProcesses(folder, f"127.0.0.1:{port}")
@@ -58,13 +60,13 @@ class Loopback:
         try:
             self._server.start()
             if self._server.authenticates:
-                self._server.wait()
+                self._server.wait(self._starting)
                 self._server.register([node.node.folder / "flower.pub" for node in nodes])
             for node in nodes:
                 node.start()
-            self._server.wait()
+            self._server.wait(self._starting)
             for node in nodes:
-                node.wait(time.monotonic() + STARTING)
+                node.wait(time.monotonic() + self._starting)
         except BaseException:
             self._stop()
             raise
@@ -79,10 +81,15 @@ class Loopback:
         """Kill a node without a word, as if its machine had lost power."""
         self._nodes[node].kill()
 
+    def kill_host(self, node: int) -> None:
+        """Kill a node's host alone, as if it had crashed: its SuperNode stays, and says so at once."""
+        self._nodes[node].kill_host()
+
     def restart(self, node: int) -> None:
-        """Start a killed node again, and wait until it is registered."""
-        self._nodes[node].start()
-        self._nodes[node].wait(time.monotonic() + STARTING)
+        """Start again what was killed of a node, and wait until it is registered."""
+        if not self._nodes[node].revive():
+            self._nodes[node].start()
+        self._nodes[node].wait(time.monotonic() + self._starting)
 
     def revive(self) -> list[str]:
         """Start again what has ended by itself at the nodes; returns the names of it.

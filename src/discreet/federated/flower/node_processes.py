@@ -16,8 +16,8 @@ from discreet.federated.flower.host_socket import listens
 from discreet.federated.flower.processes import Process, flower_environment, free_ports, stop
 
 HostCommand = Callable[[NodeSettings], list[str]]
-STARTING = 120.0
-"""How many seconds a process may take to start."""
+STARTING = 300.0
+"""How many seconds a process may take to start, unless told otherwise; one that ends is noticed at once."""
 _AGAIN = 3.0
 _REGISTERED = "SuperNode ID:"
 
@@ -110,6 +110,12 @@ class NodeProcesses:
             stop(self._flower)
             self._start_flower()
         return ended
+
+    def kill_host(self) -> None:
+        """Kill the host alone (SIGKILL)."""
+        for process in self._host:
+            process.signal(signal.SIGKILL)
+        stop(self._host)
 
     def kill(self) -> None:
         """Kill all at once, without a word (SIGKILL)."""

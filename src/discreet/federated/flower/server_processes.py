@@ -11,8 +11,8 @@ from pathlib import Path
 from discreet.federated.flower.deployment import SuperLink
 from discreet.federated.flower.processes import Process, flower_environment, stop
 
-STARTING = 120.0
-"""How many seconds the server may take to start."""
+STARTING = 300.0
+"""How many seconds the server may take to start, unless told otherwise; if it ends, that is noticed at once."""
 _SERVING = "Uvicorn running on"
 
 
@@ -60,13 +60,13 @@ class ServerProcesses:
             Process("the SuperExec", superexec, logs / "superexec.log", environment),
         ]
 
-    def wait(self) -> None:
-        """Wait until the SuperLink serves.
+    def wait(self, starting: float = STARTING) -> None:
+        """Wait, for so many seconds at most, until the SuperLink serves.
 
         Raises:
             DiscreetError: if it ends, or takes too long.
         """
-        self._processes[0].wait_until_said(_SERVING, time.monotonic() + STARTING)
+        self._processes[0].wait_until_said(_SERVING, time.monotonic() + starting)
         self.superlink.write(self._folder)
 
     def register(self, keys: Sequence[Path]) -> None:

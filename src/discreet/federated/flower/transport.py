@@ -18,7 +18,7 @@ from flwr.serverapp import Grid
 RECORD, KIND, NODE, BODY, PATIENCE = "discreet", "kind", "node", "body", "patience"
 """The names in Flower's records."""
 
-_GREETING = 15.0
+_GREETING = 30.0
 """How many seconds `present` waits for a Flower node that has never been asked before."""
 _SILENT = 60.0
 """After how many seconds a question who a node is counts as lost, and is asked again."""
