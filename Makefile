@@ -5,6 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 export OMP_WAIT_POLICY ?= PASSIVE
+export WITHOUT_GPU = import json; exit(any(need.startswith("nvidia-") for part in json.load(open(".venv/torch.json"))["install"] for need in part["metadata"].get("requires_dist", [])))
 
 .PHONY: demo test test-slow lint docs bench clean help
 
@@ -16,7 +17,7 @@ $(READY): pyproject.toml constraints.txt
 	@echo "Setting up .venv (once, two to five minutes) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(PIP) --dry-run --no-deps --report .venv/torch.json $(TORCH)
-	@if test "$(GPU)" != yes && test "$$(uname -s)" = Linux && grep -q nvidia- .venv/torch.json; then echo "The torch that pip finds here brings 3.4 GB of GPU libraries. For the CPU build say where it is: make TORCH='torch==2.13.0 --extra-index-url ADDRESS', with the address that PyTorch's installation page gives for CPU, or make TORCH=FILE.whl. To take this one: make GPU=yes"; exit 1; fi
+	@$(BIN)/python -c "$$WITHOUT_GPU" || echo "The torch that pip finds here brings 3.4 GB of GPU libraries, which Discreet does not need. For the CPU build press Ctrl-C and say where it is: make TORCH='torch==2.13.0 --extra-index-url ADDRESS', with the address that PyTorch's installation page gives for CPU, or make TORCH=FILE.whl"
 	@$(PIP) $(TORCH)
 	@$(PIP) --editable '.[lm,serve,postgres,onnx,flower,docs,dev]'
 	@touch $@
