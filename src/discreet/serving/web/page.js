@@ -11,7 +11,7 @@ import { byId, say, show } from "./page/dom.js";
 import { clearNews, showNews, showNotice, showSections } from "./page/news.js";
 import { showPanel, showPromise } from "./page/panel.js";
 import { closeReader, openReader, wireReader } from "./page/reader.js";
-import { until } from "./page/words.js";
+import { asksNothing, until } from "./page/words.js";
 
 const FIRST = 25, MOST = 200, RETRY_SECONDS = 15;
 
@@ -108,9 +108,9 @@ function tick() {
   const { start, length_seconds: length } = device.model.schedule;
   const since = Date.now() / 1000 - Date.parse(start) / 1000;
   const epoch = Math.floor(since / length);
-  const words = until((epoch + 1) * length - since);
-  say("countdown", words);
-  say("strip-countdown", words);
+  const isSilent = asksNothing(device.model), words = until((epoch + 1) * length - since);
+  say("countdown", isSilent ? "never: none is asked for" : words);
+  say("strip-countdown", isSilent ? "never" : words);
   if (page.epoch !== null && epoch !== page.epoch) inTurn(sendDue);
   page.epoch = epoch;
 }

@@ -113,20 +113,20 @@ class Device {
   status() {
     const { online, problem } = this.#server;
     return {
-      online, problem, articles: this.#catalogue.articles.length, clicks: this.#clicks.all.length, stopped: this.#telling.stopped(this.model),
+      online, problem: problem ?? this.#telling.problem, articles: this.#catalogue.articles.length, clicks: this.#clicks.all.length, stopped: this.#telling.stopped(this.model),
       lasts: this.#storage.lasts, isComing: this.#catalogue.isComing,
     };
   }
 
   async refresh() {
     const reply = await this.#server.ask("GET", "/v1/model");
-    if (reply?.status === 200) await this.#telling.trying(() => this.#accept(readTerms(reply.bytes, this.#now())));
-    if (reply && this.model) await this.#telling.trying(() => this.#catalogue.refresh(this.#server, this.model));
+    if (reply?.status === 200) await this.#telling.trying("terms", () => this.#accept(readTerms(reply.bytes, this.#now())));
+    if (reply && this.model) await this.#telling.trying("contents", () => this.#catalogue.refresh(this.#server, this.model));
     return this.status();
   }
 
   async complete() {
-    if (this.model) await this.#telling.trying(() => this.#catalogue.complete(this.#server, this.model));
+    if (this.model) await this.#telling.trying("pages", () => this.#catalogue.complete(this.#server, this.model));
     return this.status();
   }
 
@@ -158,9 +158,9 @@ class Device {
   async front(limit = 20) {
     this.#requireModel();
     if (this.model.ranking !== "local" && this.#telling.makesSketches(this.model)) {
-      await this.#telling.trying(() => this.#telling.sketch(this.model));
+      await this.#telling.trying("sketches", () => this.#telling.sketch(this.model));
       const reply = await this.#server.ask("POST", "/v1/recommend", this.#telling.question(this.model));
-      const front = reply?.status === 200 && (await this.#telling.trying(() => this.#slate(read("recommend", reply.bytes), limit)));
+      const front = reply?.status === 200 && (await this.#telling.trying("list", () => this.#slate(read("recommend", reply.bytes), limit)));
       if (front) return front;
     }
     return this.here(limit);
@@ -296,6 +296,6 @@ class Device {
   }
 
   #requireModel() {
-    if (!this.model) throw new Error(this.#server.problem ?? "the server was never reached, so there is nothing to show");
+    if (!this.model) throw new Error(this.status().problem ?? "the server was never reached, so there is nothing to show");
   }
 }

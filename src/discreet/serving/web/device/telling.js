@@ -17,6 +17,7 @@ export class Telling {
   #clicks;
   #server;
   #random;
+  #problems = new Map();
 
   constructor({ storage, ledger, catalogue, clicks, server, random }) {
     this.#storage = storage;
@@ -77,24 +78,31 @@ export class Telling {
   /** Make the releases that are due, and send what has not arrived yet. */
   async due(model) {
     const epsilon = this.#makesLabels(model) ? model.epsilon.label : null;
-    for (const name of (await this.trying(() => finishedSlates(this.#storage, this.#ledger.currentEpoch()))) ?? []) {
-      await this.trying(() => closeSlate(this.#storage, this.#ledger, name, epsilon, this.#newId));
+    for (const name of (await this.trying("slates", () => finishedSlates(this.#storage, this.#ledger.currentEpoch()))) ?? []) {
+      await this.trying("labels", () => closeSlate(this.#storage, this.#ledger, name, epsilon, this.#newId));
     }
     if (model.reports && this.makesSketches(model)) {
-      await this.trying(() => this.sketch(model));
-      await this.trying(() => reportSketches(this.#storage, model, this.#newId));
+      await this.trying("sketches", () => this.sketch(model));
+      await this.trying("reports", () => reportSketches(this.#storage, model, this.#newId));
     }
-    await this.trying(() => sendReports(this.#storage, this.#server));
+    await this.trying("sending", () => sendReports(this.#storage, this.#server));
   }
 
-  /** What cannot be done becomes a problem in `status()`; what was there before stays in use, and the rest goes on. */
-  async trying(work) {
+  /** What cannot be done becomes a problem, until it can; what was there before stays in use, and the rest goes on. */
+  async trying(what, work) {
     try {
-      return await work();
+      const result = await work();
+      this.#problems.delete(what);
+      return result;
     } catch (error) {
-      this.#server.problem = error.message;
+      this.#problems.set(what, error.message);
       return null;
     }
+  }
+
+  /** One sentence about what could not be done, or null. */
+  get problem() {
+    return this.#problems.values().next().value ?? null;
   }
 
   #newId = () => [...this.#random(16)].map((byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -2,7 +2,7 @@
 
 import { shownEpsilon } from "../device/statement.js";
 import { byId, make, say } from "./dom.js";
-import { count, sectionName } from "./words.js";
+import { asksNothing, count, sectionName } from "./words.js";
 
 /** Wire the controls once. `act(work, words, anew)` does the work in its turn, says the words, and may fetch news anew. */
 export function wireChoices(device, act) {
@@ -62,7 +62,8 @@ function explain(device, wanted) {
   const ranking = device.model.ranking === "local" ? "" : " The ranking is done here alone.";
   say("epsilon-value", `ε = ${shownEpsilon(wanted)}`);
   let words = `Nothing about your reading is released.${ranking}`;
-  if (wanted >= Math.min(lifetime, sketch + label)) words = `The publisher's own: a sketch of each epoch (${shownEpsilon(sketch)}) and a label of a list (${shownEpsilon(label)}).`;
+  if (asksNothing(device.model)) words = "This publisher asks for no report, so no click costs anything.";
+  else if (wanted >= Math.min(lifetime, sketch + label)) words = `The publisher's own: a sketch of each epoch (${shownEpsilon(sketch)}) and a label of a list (${shownEpsilon(label)}).`;
   else if (wanted >= sketch) words = `Sketches only (${shownEpsilon(sketch)}): a label (${shownEpsilon(label)}) would cost too much.`;
   say("epsilon-words", words);
 }

@@ -19,7 +19,7 @@ function showBudget(device) {
   meter.value = worst;
   meter.textContent = `${shownEpsilon(worst)} of ${shownEpsilon(lifetime)}`;
   say("spent", `ε = ${shownEpsilon(worst)}`);
-  say("lifetime", `of ${shownEpsilon(lifetime)}, for the click that paid most`);
+  say("lifetime", `of ${shownEpsilon(lifetime)}, for any one click`);
   say("strip-spent", `ε ${shownEpsilon(worst)}`);
   const paid = `${count(debits.length, "release was", "releases were")} paid for. All your clicks together: ε ≤ ${shownEpsilon(user)}.`;
   say("budget-words", debits.length ? paid : `Nothing was paid yet. No click will ever cost more than ε = ${shownEpsilon(lifetime)}.`);

@@ -34,3 +34,8 @@ export function until(seconds) {
   if (left < 2 * 86400) return `in ${Math.floor(left / 3600)} h ${Math.floor((left % 3600) / 60)} min`;
   return `in ${Math.floor(left / 86400)} days`;
 }
+
+/** Whether a publisher wants no release at all: it ranks nothing and learns nothing from readers. */
+export function asksNothing({ ranking, reports }) {
+  return ranking === "local" && !reports;
+}

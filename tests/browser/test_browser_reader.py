@@ -1,0 +1,100 @@
+"""What the reader of an article sees, and what the panel says of open sections: on a small site made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from chromium import ORIGIN, chromium
+from small_site import answers_of, articles_of, fulfil
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="the playwright package is not installed")
+expect = sync_api.expect
+expect.set_options(timeout=60_000)
+PATIENCE = 60_000
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture
+def site(browser: Any) -> Iterator[tuple[Any, dict[str, bytes]]]:
+    """A page, and the answers that it gets, which a test may change."""
+    articles = articles_of(48, categories=3)
+    articles[0] |= {"url": "https://news.example/0?a=1", "image": "https://news.example/0.png", "section": "tennis"}
+    answers = answers_of(articles, page_size=16, front=6)
+    context = browser.new_context()
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.asked = []
+
+    def answer(route: Any) -> None:
+        page.asked.append(route.request.url)
+        fulfil(route, answers)
+
+    context.route("**/*", answer)
+    page.goto(ORIGIN)
+    page.wait_for_selector("html[data-ready]")
+    yield page, answers
+    assert [url for url in page.asked if not url.startswith(f"{ORIGIN}/")] == [], "no picture, nothing from elsewhere"
+    context.close()
+
+
+def test_an_article_says_when_it_came_and_links_to_its_text(site: tuple[Any, dict[str, bytes]]) -> None:
+    page, _ = site
+    page.locator("#articles [data-article=N0] button").click()
+    link = page.locator("#reader-url")
+    expect(link).to_have_attribute("href", "https://news.example/0?a=1")
+    expect(link).to_have_attribute("rel", "noopener noreferrer")
+    expect(page.locator("#reader-link")).to_contain_text("tells the publisher that you read the article")
+    expect(page.locator("#reader time")).to_have_attribute("datetime", "2026-01-01")
+    expect(page.locator("#reader-kicker")).to_have_text("Category0 · Tennis · 1 January 2026")
+    assert page.locator("img").count() == 0
+    page.keyboard.press("Escape")
+    page.locator("#articles [data-article=N1] button").click()
+    expect(page.locator("#reader-link")).to_be_hidden()
+
+
+def test_a_newcomers_first_page_has_every_section(site: tuple[Any, dict[str, bytes]]) -> None:
+    page, _ = site
+    script = "items => items.slice(0, 6).map(item => item.dataset.category)"
+    assert len(set(page.locator("#articles > li").evaluate_all(script))) == 3
+
+
+def test_the_panel_says_what_an_open_section_means(site: tuple[Any, dict[str, bytes]]) -> None:
+    page, answers = site
+    page.get_by_role("checkbox", name="Category1").uncheck()
+    words = page.locator("#sensitive li", has_text="Category1").locator(".opened")
+    expect(words).to_have_text("16 articles in clear")
+    answers |= answers_of(articles_of(60, categories=3), page_size=16, front=6)
+    page.click("#again")
+    expect(words).to_have_text("16 articles in clear, 4 articles came later and stay sensitive")
+
+
+def test_terms_that_are_refused_are_explained(site: tuple[Any, dict[str, bytes]]) -> None:
+    page, answers = site
+    answers["/v1/model"] = answers["/v1/model"].replace(b"604800", b"60")
+    page.click("#again")
+    expect(page.locator("#notice")).to_contain_text("an epoch must last a day at least")
+    expect(page.locator("#articles > li").first).to_be_visible()
+
+
+def test_a_budget_is_shown_with_few_digits(site: tuple[Any, dict[str, bytes]]) -> None:
+    page, answers = site
+    answers["/v1/model"] = answers["/v1/model"].replace(b'"lifetime": 1.0', b'"lifetime": 1.0999999999999999')
+    page.click("#again")
+    expect(page.locator("#guarantee")).to_contain_text("ε = 1.1 per click (substitute), δ = 0")
+    expect(page.locator("#notice")).to_contain_text("changed its lifetime ε")
+
+
+def test_a_publisher_that_asks_nothing_gets_nothing_and_the_panel_says_so(site: tuple[Any, dict[str, bytes]]) -> None:
+    page, _ = site
+    expect(page.locator("#countdown")).to_have_text("never: none is asked for")
+    expect(page.locator("#strip-countdown")).to_have_text("never")
+    expect(page.locator("#epsilon-words")).to_have_text(
+        "This publisher asks for no report, so no click costs anything."
+    )
