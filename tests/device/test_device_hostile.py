@@ -84,14 +84,13 @@ def answers_that_nobody_checked(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_number_told_by_the_terms_of_today(patch: pytest.MonkeyPatch) -> None:
-    def told(self: Device, plan: Plan) -> Sketch | None:
-        answer = self._ledger.kept("sketch", plan.epoch)
-        if answer is None:
-            return None
-        clicks = None if self.terms.hide_length else len(self._sensitive(plan.epoch))
-        return Sketch(plan.epoch, clicks, answer.payload, answer.guarantee.epsilon)
+    sketches = Device.sketches
 
-    patch.setattr(Device, "_kept_sketch", told)
+    def told(self: Device) -> list[Sketch]:
+        hidden = self.terms.hide_length
+        return [replace(s, clicks=None if hidden else len(self._sensitive(s.epoch))) for s in sketches(self)]
+
+    patch.setattr(Device, "sketches", told)
 
 
 def a_limit_that_the_ledger_does_not_know(patch: pytest.MonkeyPatch) -> None:
