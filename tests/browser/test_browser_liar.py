@@ -230,6 +230,23 @@ def test_topics_of_single_articles_make_no_sketch(page: Any) -> None:
     assert reports(page) == []
 
 
+def test_a_topic_of_a_single_article_is_not_kept_for_later(page: Any) -> None:
+    """The topic of a click is looked at when the sketch is made, but an article that has gone has the one it had."""
+    open_device(page)
+    kept = page.evaluate("""async () => {
+      publisher.articles.forEach((article, n) => (article.topic = n === 3 ? 5 : n % 5));
+      await device.refresh();
+      await device.complete();
+      await device.clicked("N3");
+      await device.clicked("N4");
+      publisher.articles = publisher.articles.filter(({ id }) => id !== "N3" && id !== "N4");
+      await device.refresh();
+      await device.complete();
+      return device.kept().topics;
+    }""")
+    assert kept == [1, 0, 0, 0, 1, 0]
+
+
 def test_nothing_is_echoed_and_nothing_handed_out_outlives_forgetting(page: Any) -> None:
     open_device(page, space="tracked-space", model="tracked-model")
     page.evaluate("async () => { await device.refresh(); await device.front(5); await device.forget(); }")

@@ -427,3 +427,9 @@ def test_it_fits_and_stays_in_place(visit: Visit, size: dict[str, int], picture:
         page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
         page.mouse.move(0, 0)
         page.screenshot(path=Path(folder) / picture)
+
+
+def test_no_name_is_looked_up_when_an_article_is_opened() -> None:
+    """A browser may resolve the host of a link that it shows, and each article could have a host of its own."""
+    page = (WEB / "index.html").read_text(encoding="utf-8")
+    assert '<meta http-equiv="x-dns-prefetch-control" content="off">' in page

@@ -97,11 +97,10 @@ def test_without_a_database_the_device_works_in_memory(browser: Any, way: str) -
         assert page.evaluate("() => publisher.reports.size") == 1
 
 
-def test_the_ledger_of_an_older_page_goes_on(browser: Any) -> None:
-    """A database of the first version: its debits and clicks stay, the rest begins anew."""
-    with files_only(browser) as context:
-        page = blank_page(context)
-        page.evaluate("""() => new Promise((resolve) => {
+def older_database(page: Any, **click: object) -> None:
+    """A database of the first version, with a click and a debit."""
+    page.evaluate(
+        """(click) => new Promise((resolve) => {
           const request = indexedDB.open("test", 1);
           request.onupgradeneeded = () => {
             for (const name of ["clicks", "debits", "slates", "reports", "sent"]) {
@@ -117,14 +116,46 @@ def test_the_ledger_of_an_older_page_goes_on(browser: Any) -> None:
               created: 1767225600, latest: 1773277200, forgottenThrough: -1 };
             stores.objectStore("meta").put({ name: "ledger", value });
             stores.objectStore("clicks").add({ time: 1, epoch: 9, article: "N1", category: "health", slate: null,
-              open: false, space: "space-1", topic: 1, vector: "AAAAAAAAAAA=" });
+              open: false, space: "space-1", topic: 1, vector: "AAAAAAAAAAA=", ...click });
             stores.objectStore("debits").add({ time: 1, purpose: "sketch", part: "", epoch: 9, epsilon: 0.7, clicks: 1,
               state: "never finished", mechanism: "topic counts", version: 1, payload: null });
             stores.oncomplete = () => { request.result.close(); resolve(); };
           };
-        })""")
+        })""",
+        click,
+    )
+
+
+def test_the_ledger_of_an_older_page_goes_on(browser: Any) -> None:
+    """A database of the first version: its debits and clicks stay, the rest begins anew."""
+    with files_only(browser) as context:
+        page = blank_page(context)
+        older_database(page)
         open_device(page)
         page.evaluate("() => device.releaseDue()")
         assert page.evaluate("() => device.kept().clicks") == 1
         assert page.evaluate("() => device.budget().debits.map((debit) => debit.epoch)") == [9]
         assert page.evaluate("() => publisher.reports.size") == 0
+
+
+@pytest.mark.parametrize("article", ["N1", "gone"])
+def test_what_an_older_page_took_unchecked_tells_nothing(browser: Any, article: str) -> None:
+    """A slate that the server named by the name that a later one would have, and a vector that is none."""
+    with files_only(browser) as context:
+        page = blank_page(context)
+        slate = {"model": "model-1", "slate": "1".zfill(32), "signature": "signed-1"}
+        slate["articles"] = [{"id": f"N{number}", "base": 1} for number in range(12)]  # type: ignore[assignment]
+        name = page.evaluate("async (slate) => (await import('/web/device/slates.js')).slateName(slate)", slate)
+        older_database(page, article=article, slate=name, vector="*")
+        open_device(page)
+        page.evaluate(
+            """async (slate) => {
+              publisher.recommend = () => slate;
+              await device.front(5);
+              window.now += 604800;
+              await device.releaseDue();
+            }""",
+            slate,
+        )
+        assert page.evaluate("() => publisher.bodies('/v1/reports')") == []
+        assert page.evaluate("() => device.status().problem") is None

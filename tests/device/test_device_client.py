@@ -309,6 +309,20 @@ class TestOtherTerms:
                 client.send_due()
         assert 0 < client.device.statement().ledger.worst.epsilon <= 0.5
 
+    def test_a_sketch_above_the_readers_limit_is_not_sent(
+        self, server: PublisherServer, client: Client, clock: Clock
+    ) -> None:
+        client.clicked("N1")
+        clock.next_epoch()
+        assert [sketch.epsilon for sketch in client.device.sketches()] == [0.7]
+        client.settings = Settings(epsilon=0.5)
+        server.model = {**server.model, "epsilon": {"sketch": 0.5, "label": 0.0, "lifetime": 1.0}}
+        client.refresh()
+        client.front()
+        client.send_due()
+        assert [body["sketches"] for body in bodies(server, "/v1/recommend")] == [[]]
+        assert bodies(server, "/v1/reports") == []
+
     def test_a_sketch_that_was_planned_is_made_now_or_never(
         self, server: PublisherServer, client: Client, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -410,6 +424,40 @@ def test_topics_of_single_articles_are_not_sketched(server: PublisherServer, tmp
     server.articles["N0"]["topic"] = 1
     client.refresh()
     assert client.send_due() == 1
+
+
+@pytest.mark.parametrize("change", ["the article has gone", "no catalogue fits the terms"])
+def test_a_topic_of_a_single_article_is_not_kept_for_later(
+    server: PublisherServer, client: Client, clock: Clock, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """The topic of a click is looked at when the sketch is made, but an article that has gone has the one it had."""
+    monkeypatch.setattr("discreet.privacy.noise.urandom", bytes)
+    for number in range(40):
+        server.articles[f"N{number}"]["topic"] = 5 if number == 3 else number % 2
+    client.refresh()
+    client.clicked("N3")
+    clock.next_epoch()
+    if change == "the article has gone":
+        server.remove("N3")
+    else:
+        server.model = {**server.model, "topics": 7}
+        server.pages = list  # type: ignore[method-assign]
+    client.refresh()
+    counts = [Release.from_bytes(sketch.release).payload.integers.tolist() for sketch in client.device.sketches()]
+    assert counts == ([[1, 0, 0, 0, 0, 0]] if change == "the article has gone" else [])
+
+
+def test_a_category_that_was_closed_is_closed(server: PublisherServer, client: Client) -> None:
+    """Also if another one, which is still open, differs from it by what comes after a zero byte."""
+    server.articles["N1"]["category"] = "health"
+    server.articles["N2"]["category"] = "health\0care"
+    client.refresh()
+    client.settings = Settings(open_categories=frozenset({"health", "health\0care"}))
+    client.settings = Settings(open_categories=frozenset({"health\0care"}))
+    client.clicked("N1")
+    assert client.device.open_counts() is None
+    client.clicked("N2")
+    assert client.device.open_counts() is not None
 
 
 def test_a_category_is_what_it_was_when_the_reader_opened_it(server: PublisherServer, client: Client) -> None:

@@ -318,11 +318,12 @@ class TestNewSpace:
         terms = terms_of(server)
         Device(tmp_path, terms, catalogue_of(server), clock=clock).clicked("N4")
         clock.next_epoch()
-        same = Device(tmp_path, terms, Catalogue(), clock=clock)
+        others = Catalogue(article for article in catalogue_of(server) if article.id != "N4")
+        same = Device(tmp_path, terms, others, clock=clock)
         assert integers(same.sketches()[0].release) == [0, 0, 0, 0, 1, 0]
         same.clicked("N4")
         clock.next_epoch()
-        new = Device(tmp_path, terms_of(server, space="space-2"), Catalogue(), clock=clock)
+        new = Device(tmp_path, terms_of(server, space="space-2"), others, clock=clock)
         assert integers(new.sketches()[0].release) == [1, 0, 0, 0, 0, 0]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -66,12 +67,9 @@ class Catalogue:
         return sum(name in self._articles for name in set(article_ids))
 
     @cached_property
-    def smallest_topic(self) -> int | None:
-        """How many articles the smallest topic has, of those that have any; None if there are no articles."""
-        counts: dict[int, int] = {}
-        for article in self:
-            counts[article.topic] = counts.get(article.topic, 0) + 1
-        return min(counts.values(), default=None)
+    def topic_sizes(self) -> Counter[int]:
+        """How many articles each topic has, of those that have any."""
+        return Counter(article.topic for article in self)
 
 
 def unpacked(text: str, size: int) -> bytes:

@@ -107,9 +107,11 @@ class Device:
     def clicked(self, article_id: str, slate_name: str | None = None) -> None:
         """Remember a click; `slate_name` is what `show` gave for the slate it was made in.
 
-        An article that is not in the catalogue counts on topic 0: every click must count somewhere.
+        An article that is not in the catalogue counts on topic 0: every click must count somewhere. So does one that
+        leaves it later, if too few articles share its topic now.
         """
         article = self.catalogue.get(article_id) or Article.unknown(article_id)
+        is_shared = self.catalogue.topic_sizes[article.topic] >= limits.min_topic_articles
         slate = self.history.slate(slate_name) if slate_name is not None else None
         self.history.add_click(
             Click(
@@ -120,7 +122,7 @@ class Device:
                 is_open=int(self.history.is_open(article)),
                 slate=slate.name if slate is not None and article_id in slate.articles else None,
                 space=self.terms.space,
-                topic=article.topic,
+                topic=article.topic if is_shared else 0,
                 vector=article.vector,
             )
         )
@@ -130,10 +132,11 @@ class Device:
 
         Asking again releases nothing new. Where the budget does not allow a new one, the old ones answer. An epoch
         without sensitive clicks has none, unless their number is a secret: then it has noise alone. Sketches in an
-        older topic space are not among them, and no epoch is ever sketched again.
+        older topic space are not among them, nor those above the reader's limit. No epoch is ever sketched again.
         """
         if not self.settings.makes_sketches(self.terms):
             return []
+        limit = self._limit()
         current = self.current_epoch()
         plans, busy = self.history.plans(), self.history.epochs()
         made = []
@@ -143,7 +146,7 @@ class Device:
                 plan = self._new_sketch(epoch)
             if plan is not None and plan.space == self.terms.space:
                 made.append(self._sketched.get(epoch) or self._kept_sketch(plan))
-        return [sketch for sketch in made if sketch is not None]
+        return [sketch for sketch in made if sketch is not None and sketch.epsilon <= limit]
 
     def open_counts(self) -> list[int] | None:
         """How many clicks on open articles lie on each topic, exactly; None if there are none. Not protected."""
@@ -209,10 +212,10 @@ class Device:
     def _new_sketch(self, epoch: int) -> Plan | None:
         """Plan an epoch's sketch and make it. An epoch with a plan or a debit is never released again.
 
-        A topic of one or two articles would name them, so there are no sketches while there is one.
+        A topic of one or two articles would name them, so there are no sketches while there is one, or no catalogue.
         """
-        smallest = self.catalogue.smallest_topic
-        if self.stopped or (smallest is not None and smallest < limits.min_topic_articles):
+        smallest = min(self.catalogue.topic_sizes.values(), default=0)
+        if self.stopped or smallest < limits.min_topic_articles:
             return None
         clicks, terms = self._sensitive(epoch), self.terms
         if (not clicks and not terms.hide_length) or self._ledger.is_paid("sketch", epoch):
@@ -259,8 +262,7 @@ class Device:
                 raise ValueError(f"released {release.guarantee}, but paid for {guarantee}")
             return release.to_bytes()
 
-        choice = self.settings.epsilon
-        limit = math.inf if choice is None else choice
+        limit = self._limit()
         try:
             answer = self._ledger.release(purpose, epoch, guarantee, make, part=part, clicks=len(clicked), limit=limit)
         except BudgetExhausted:
@@ -271,6 +273,11 @@ class Device:
         if isinstance(mechanism, SubsetSelection):
             return label(clicked, mechanism, SecureNoise())
         return mechanism.release(clicked, SecureNoise())
+
+    def _limit(self) -> float:
+        """The most that a click may cost, as the reader chose."""
+        choice = self.settings.epsilon
+        return math.inf if choice is None else choice
 
     def _topic(self, click: Click) -> int:
         """The topic of a click in the current space; 0 for an article that is known in an older space only."""

@@ -197,10 +197,9 @@ class History:
         """These articles are open from now on, beside those that were, as far as their categories still are."""
         rows = [(article.id, article.title, article.category) for article in opened]
         with self._transaction() as connection:
-            marks = json.dumps(sorted(categories))
-            connection.execute(
-                "DELETE FROM open_article WHERE category NOT IN (SELECT value FROM json_each(?))", (marks,)
-            )
+            known = {row[0] for row in connection.execute("SELECT DISTINCT category FROM open_article")}
+            closed = [(category,) for category in known.difference(categories)]
+            connection.executemany("DELETE FROM open_article WHERE category = ?", closed)
             connection.executemany("INSERT OR REPLACE INTO open_article VALUES (?, ?, ?)", rows)
 
     def is_open(self, article: Article) -> bool:

@@ -55,6 +55,17 @@ export class Catalogue {
     return this.#known().byId.get(id);
   }
 
+  /** Whether so many articles are on a topic that it names none of them. */
+  isShared(topic) {
+    return (this.#topicSizes().get(topic) ?? 0) >= LIMITS.min_topic_articles;
+  }
+
+  /** Whether all topics that have articles are shared; not without a catalogue. */
+  get allShared() {
+    const topics = [...this.#topicSizes().keys()];
+    return topics.length > 0 && topics.every((topic) => this.isShared(topic));
+  }
+
   /** The topic of a click in the terms' space; 0 for an article that is known in another space only. */
   topicOf(click, terms) {
     const article = this.space === terms.space ? this.get(click.article) : undefined;
@@ -62,11 +73,10 @@ export class Catalogue {
     return Number.isInteger(topic) && topic >= 0 && topic < terms.topics ? topic : 0;
   }
 
-  /** The vector of a click in the terms' space, or undefined. Those of old databases are text. */
+  /** The vector of a click in the terms' space, or undefined. */
   vectorOf(click, terms) {
     const article = this.space === terms.space ? this.get(click.article) : undefined;
-    if (article || click.space !== terms.space) return article?.vector;
-    return typeof click.vector === "string" ? new Int8Array(fromBase64(click.vector).buffer) : click.vector;
+    return article || click.space !== terms.space ? article?.vector : click.vector;
   }
 
   /** Whether pages are still to come. */
@@ -117,6 +127,11 @@ export class Catalogue {
     this.#together = null;
   }
 
+  #topicSizes() {
+    const known = this.#known();
+    return (known.topicSizes ??= sizesOf(known.articles));
+  }
+
   #kept(wanted) {
     return this.#storage.transaction(["pages"], "readonly", async ({ pages }) => {
       const found = await Promise.all(wanted.map(({ name }) => this.#pages.get(name) ?? pages.get(name)));
@@ -137,6 +152,12 @@ export class Catalogue {
 
 function indexed({ model, space, articles }) {
   return { model, space, articles, byId: new Map(articles.map((article) => [article.id, article])) };
+}
+
+function sizesOf(articles) {
+  const sizes = new Map();
+  for (const { topic } of articles) sizes.set(topic, (sizes.get(topic) ?? 0) + 1);
+  return sizes;
 }
 
 /** A checked list of pages, with the articles to show first. */

@@ -179,7 +179,8 @@ class Device {
     if (!this.#ledger.header) return;
     const article = this.#catalogue.get(id) ?? { ...UNKNOWN, id };
     const { space } = this.#catalogue;
-    await this.#clicks.add(article, { time: Math.floor(this.#now()), epoch: this.#ledger.currentEpoch(), space, slate });
+    const topic = this.#catalogue.isShared(article.topic) ? article.topic : 0;
+    await this.#clicks.add({ ...article, topic }, { time: Math.floor(this.#now()), epoch: this.#ledger.currentEpoch(), space, slate });
     this.#tabs.tell("changed");
   }
 

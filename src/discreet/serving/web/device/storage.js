@@ -45,15 +45,27 @@ function opened(name) {
   });
 }
 
-/** Clicks and debits of the first version stay, and so does the ledger's head; the rest begins anew. */
+/**
+ * Clicks and debits of the first version stay, and so does the ledger's head; the rest begins anew. What a server chose
+ * and the first version kept with a click unchecked goes: the name of a slate, a topic, a vector.
+ */
 function upgrade(database, transaction) {
   for (const store of database.objectStoreNames) {
     if (store === "meta") for (const name of ["model", "place", "choices"]) transaction.objectStore(store).delete(name);
     else if (!KEPT_FROM_BEFORE.includes(store)) database.deleteObjectStore(store);
   }
+  if (database.objectStoreNames.contains("clicks")) cleanClicks(transaction.objectStore("clicks"));
   for (const [store, options] of Object.entries(STORES)) {
     if (!database.objectStoreNames.contains(store)) database.createObjectStore(store, options);
   }
+}
+
+function cleanClicks(clicks) {
+  clicks.openCursor().onsuccess = ({ target: { result: cursor } }) => {
+    if (!cursor) return;
+    cursor.update({ ...cursor.value, slate: null, space: null, topic: 0, vector: new Int8Array(0) });
+    cursor.continue();
+  };
 }
 
 class Storage {

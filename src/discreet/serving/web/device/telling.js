@@ -3,7 +3,6 @@
  * limit: never on which article was clicked. What fails becomes a problem that is said, and the other messages go on.
  */
 
-import { LIMITS } from "./check.js";
 import { toBase64 } from "./ranking.js";
 import { sendReports } from "./reports.js";
 import { makeSketches, reportSketches, sketchesToSend } from "./sketches.js";
@@ -53,12 +52,9 @@ export class Telling {
     await this.#ledger.load();
   }
 
-  /** A topic of one or two articles would name them: while there is one, no sketch is made. */
+  /** A topic of one or two articles would name them: while there is one, or no catalogue, no sketch is made. */
   #topicsAreShared(model) {
-    if (this.#catalogue.space !== model.space) return false;
-    const sizes = new Map();
-    for (const { topic } of this.#catalogue.articles) sizes.set(topic, (sizes.get(topic) ?? 0) + 1);
-    return [...sizes.values()].every((size) => size >= LIMITS.min_topic_articles);
+    return this.#catalogue.space === model.space && this.#catalogue.allShared;
   }
 
   /** A request for news: sketches, counts that the reader declared open, and constants of the terms. */
