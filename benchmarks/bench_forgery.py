@@ -106,7 +106,7 @@ def main() -> int:
     model = ServedModel.from_run(Run(method, method.train(task, 0), task.data.name, 0, task.text))
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
-        service = open_service(Path(folder), model, data=task.data)
+        service = open_service(Path(folder), model, data=task.data, ranking="shortlist")
         service.keeper.step()
         snapshot = service.keeper.snapshot
         ids, now = snapshot.ids, int(snapshot.listed_at.max())

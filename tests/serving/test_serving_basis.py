@@ -177,12 +177,13 @@ def test_the_model_says_that_serving_is_proved_and_training_is_not(about):
     assert "counted once in a noised sketch" not in words
 
 
-def test_no_labels_are_asked_for_and_none_are_taken(client, about):
+def test_no_reports_are_asked_for_and_none_are_taken(client, about):
     answer = ask(client, about, limit=3).json()
     slate = {"id": answer["slate"], "articles": [a["id"] for a in answer["articles"]], "signature": answer["signature"]}
     report = {"id": uuid.uuid4().hex, "kind": "label", "model": about["model"], "slate": slate, "release": ""}
     refusal = client.post("/v1/reports", json=report)
-    assert (refusal.status_code, refusal.json()["error"]) == (403, "this server takes no label reports")
+    assert (refusal.status_code, refusal.json()["error"]) == (403, "this server takes no reports")
+    assert about["reports"] is False
 
 
 def test_a_saved_run_is_served_under_the_same_names_and_another_under_others(run, model, tmp_path):

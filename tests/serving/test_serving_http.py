@@ -13,13 +13,14 @@ from urllib.parse import quote
 import httpx
 import numpy as np
 import pytest
-from served_world import TOPICS, StandInModel, running_server, small_world
+from served_world import TOPICS, StandInModel, running_server, serving, small_world
 
 from discreet.device.reports import label, label_mechanism, sketch_mechanism
 from discreet.privacy.guarantee import Unit
 from discreet.privacy.noise import SecureNoise
 from discreet.privacy.release import Release
 from discreet.serving.limits import Limits
+from discreet.serving.server import open_service
 
 TOKEN = "a token of the administrator".replace(" ", "-")
 ADMIN = {"Authorization": f"Bearer {TOKEN}"}
@@ -426,6 +427,45 @@ def test_health_readiness_and_metrics(client):
     metrics = client.get("/metrics").text
     assert 'discreet_requests_total{route="/healthz",status="200"}' in metrics
     assert "discreet_articles" in metrics
+
+
+def test_the_page_of_the_description_has_the_fields_of_every_message(client):
+    page = client.get("/docs").text
+    for name in ("RecommendRequest", "SketchReport", "LabelReport", "NewArticle", "CatalogueAnswer", "ModelAnswer"):
+        assert f'<h2 id="{name}">' in page
+    for field in ("max_age_hours", "signature", "published", "front_bases", "content_weight", "image"):
+        assert f"<code>{field}</code>" in page
+    assert "at most 500" in page
+    assert "array of" in page
+
+
+def test_an_empty_catalogue_is_not_ready(tmp_path):
+    model = StandInModel(list(small_world().articles.titles))
+    service = open_service(tmp_path, model, may_be_empty=True)
+    with serving(service, admin_token=TOKEN) as base, httpx.Client(base_url=base) as client:
+        answer = client.get("/readyz")
+        assert (answer.status_code, answer.json()["why"]) == (503, "the catalogue is empty")
+        client.put("/v1/admin/articles", json=[{"id": "X1", "title": "Harbour"}], headers=ADMIN)
+        soon(client, {"X1"}, there=True)
+        assert client.get("/readyz").status_code == 200
+
+
+def test_reports_are_asked_for_only_where_something_is_learnt(tmp_path):
+    model = StandInModel(list(small_world().articles.titles))
+
+    def asked(**settings):
+        service = open_service(tmp_path, model, may_be_empty=True, **settings)
+        service.close()
+        return service.offer.reports
+
+    assert not asked()  # devices rank by themselves
+    assert asked(ranking="shortlist")
+    assert asked(ranking="server")
+    assert not asked(ranking="server", reports=False)
+    model.heeds_labels = False
+    assert not asked(ranking="server")
+    model.heeds_labels, model.epsilon_label = True, 0.0
+    assert not asked(ranking="server")
 
 
 def test_one_address_may_not_ask_without_end():

@@ -49,6 +49,7 @@ class StandInModel:
     """Obeys the interface of a served model; its only learning is public topics."""
 
     epsilon_sketch, epsilon_label, hide_length, content_weight = 0.7, 0.3, False, 1.0
+    heeds_labels = True
 
     def __init__(self, titles, topics=TOPICS, hide_length=False):
         self._known = {title: row for row, title in enumerate(titles)}

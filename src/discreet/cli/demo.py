@@ -93,12 +93,12 @@ def _train(task: Task, folder: Path, seed: int) -> None:
 
 
 def _serve(run: Path, data: NewsData, listener: socket.socket) -> None:
-    """The page, with epochs of a minute, so that releases can be watched; its address is the last line."""
+    """The page, whose reader's device ranks by itself; its address is the last line."""
     from discreet.serving.addresses import url_of
     from discreet.serving.model import load_served
     from discreet.serving.server import open_service, run_server
 
-    service = open_service(run, load_served(run), data=data, epoch=timedelta(minutes=1), as_of=int(time.time()))
+    service = open_service(run, load_served(run), data=data, epoch=timedelta(days=1), as_of=int(time.time()))
     service.keeper.step()  # the page is there when its address is
     say(url_of(listener))
     run_server(service, listener, level="warning")

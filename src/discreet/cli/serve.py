@@ -35,14 +35,25 @@ def serve(
     ] = None,
     ranking: Annotated[
         RankingChoice, typer.Option(help="Who ranks: the device (ε = 0), the device from a shortlist, or the server.")
-    ] = RankingChoice.shortlist,
-    reports: Annotated[bool, typer.Option(help="Take training reports.")] = True,
+    ] = RankingChoice.local,
+    reports: Annotated[
+        bool, typer.Option(help="Ask for reports, where something is learnt from them (never with --ranking local).")
+    ] = True,
+    report_days: Annotated[
+        int, typer.Option(min=1, max=3650, help="For how many days reports are kept after they were counted.")
+    ] = 90,
+    diversity: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="How much categories take turns for a reader of whom nothing is known."),
+    ] = 0.3,
     admin_token_file: Annotated[
         Path | None, typer.Option(help="A file with the administrator's token; without one there is no admin API.")
     ] = None,
-    epoch_minutes: Annotated[
+    epoch_days: Annotated[
         int | None,
-        typer.Option(min=1, help="How long the public epochs last; settled at the first start (by default a week)."),
+        typer.Option(
+            min=1, max=365, help="How long the public epochs last; settled at the first start (by default a week)."
+        ),
     ] = None,
     rate: Annotated[
         float, typer.Option(min=0, help="Requests a second that one address may send for long; 0 for any number.")
@@ -81,7 +92,9 @@ def serve(
         ranking=ranking.value,
         reports=reports,
         may_be_empty=token is not None,
-        epoch=timedelta(minutes=epoch_minutes) if epoch_minutes else None,
+        epoch=timedelta(days=epoch_days) if epoch_days else None,
+        diversity=diversity,
+        report_days=report_days,
     )
     address = url_of(listener)
     if as_json:

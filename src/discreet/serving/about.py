@@ -17,6 +17,7 @@ from discreet.privacy.guarantee import shown_epsilon
 from discreet.privacy.ledger import Schedule
 from discreet.privacy.mechanisms.attention import ClippedAttention
 from discreet.protocol.check import API
+from discreet.serving.catalogue import Catalogue
 from discreet.serving.model import Served
 from discreet.serving.snapshot import Snapshot
 
@@ -29,7 +30,7 @@ _KNOWN_DAYS = 28
 _RESULT = 70  # bytes of an article in an answer without details
 _HEADERS = 600  # bytes of a request's and an answer's HTTP headers
 _WORDS = {
-    "local": "The device downloads the catalogue's changes and ranks by itself: serving sends nothing, ε = 0.",
+    "local": "The device downloads the catalogue and ranks by itself: serving sends nothing, ε = 0.",
     "shortlist": "The device sends its sketches, gets a shortlist with vectors, and ranks that with its exact history.",
     "server": "The device sends its sketches, and the server ranks: fewest bytes, and noise touches the order.",
 }
@@ -42,7 +43,7 @@ class Offer:
     Attributes:
         ranking: How devices are asked to rank.
         schedule: The public epochs.
-        reports: Whether training reports are taken.
+        reports: Whether reports are asked for and taken.
         shortlist_size: How many articles a shortlist has.
         diversity: How much categories take turns for a reader of whom nothing is known, from 0 to 1.
         qualities: For each way to rank, what was measured of it.
@@ -63,6 +64,14 @@ class Offer:
         return math.ceil(timedelta(days=self.report_days) / self.schedule.length)
 
 
+def learns_from_reports(model: Served, ranking: Ranking) -> bool:
+    """Whether anything is learnt from what devices would report: how popular articles are, from labels of slates.
+
+    Where devices rank by themselves there are no slates, and a model may give no weight to popularity.
+    """
+    return ranking != "local" and model.epsilon_label > 0 and model.heeds_labels
+
+
 def read_qualities(run: Path) -> dict[str, Any]:
     """What was measured of the three ways to rank (`rankings.json` of a run), or nothing."""
     path = run / "rankings.json"
@@ -77,11 +86,11 @@ def read_qualities(run: Path) -> dict[str, Any]:
     return found
 
 
-def bytes_a_day(snapshot: Snapshot, topics: int, shortlist_size: int) -> dict[str, int]:
+def bytes_a_day(snapshot: Snapshot, catalogue: Catalogue, topics: int, shortlist_size: int) -> dict[str, int]:
     """What each way to rank costs a device a day, from the catalogue as it is.
 
-    Local: the articles of a mean day (of the latest four weeks that have any). Others: ten visits with a sketch of
-    each of the latest 12 epochs, and the answers.
+    Local: the list of pages at each of ten visits, and the articles of a mean day (of the latest four weeks that have
+    any). Others: ten visits with a sketch of each of the latest 12 epochs, and the answers.
     """
     entry = float(np.mean([len(entry) for entry in snapshot.entries[-5000:]])) + 20 if len(snapshot) else 0.0
     listed = snapshot.listed_at
@@ -91,17 +100,19 @@ def bytes_a_day(snapshot: Snapshot, topics: int, shortlist_size: int) -> dict[st
     sketch = 60 + 4 * (64 + topics) / 3
     ask = _HEADERS + 60 + 12 * sketch
     return {
-        "local": round(_HEADERS + len(recent) / days * entry),
+        "local": round(
+            VISITS_A_DAY * (_HEADERS + len(catalogue.listing.compressed)) + len(recent) / days * catalogue.bytes_of_one
+        ),
         "shortlist": round(VISITS_A_DAY * (ask + shortlist_size * (entry + _RESULT / 2))),
         "server": round(VISITS_A_DAY * (ask + 20 * (entry + _RESULT / 2))),
     }
 
 
-def document(model: Served, offer: Offer, snapshot: Snapshot, scale: float) -> dict[str, Any]:
+def document(model: Served, offer: Offer, snapshot: Snapshot, catalogue: Catalogue, scale: float) -> dict[str, Any]:
     """All fields of /v1/model."""
     guarantee = model.guarantee()
     topics = len(model.space)
-    volume = bytes_a_day(snapshot, topics, offer.shortlist_size)
+    volume = bytes_a_day(snapshot, catalogue, topics, offer.shortlist_size)
     cost = {"local": 0.0, "shortlist": model.epsilon_sketch, "server": model.epsilon_sketch}
     return {
         "api": API,
@@ -150,7 +161,7 @@ def promise(model: Served, offer: Offer) -> list[str]:
     if offer.ranking == "local":
         lines.append("Here your device ranks by itself: for reading the news it sends nothing at all.")
     if not offer.reports:
-        lines.append("This server takes no training reports.")
+        lines.append("This server asks for no reports.")
     return lines
 
 

@@ -71,6 +71,7 @@ class BasisModel:
 
     kind: ClassVar[str] = "basis"
     epsilon_label: ClassVar[float] = 0.0
+    heeds_labels: ClassVar[bool] = False
     hide_length: ClassVar[bool] = True
     content_weight: ClassVar[float] = 1.0
 

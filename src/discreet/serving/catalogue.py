@@ -62,6 +62,12 @@ class Catalogue:
         self._pages: dict[str, Page] = {}
         self._left: dict[str, float] = {}
 
+    @property
+    def bytes_of_one(self) -> float:
+        """Compressed bytes of a mean article in its page."""
+        pages = self._made.values()
+        return sum(len(page.sent.compressed) for page in pages) / max(1, sum(page.articles for page in pages))
+
     def page(self, name: str) -> Sent | None:
         """A page of the catalogue now, or a moment ago."""
         found = self._pages.get(name)

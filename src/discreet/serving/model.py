@@ -51,6 +51,11 @@ class Served(Protocol):
         ...
 
     @property
+    def heeds_labels(self) -> bool:
+        """Whether what labels tell of popularity counts for anything."""
+        ...
+
+    @property
     def hide_length(self) -> bool:
         """Whether devices hide how much was read."""
         ...

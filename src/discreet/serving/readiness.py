@@ -29,6 +29,8 @@ class Readiness:
         """What is missing, or nothing."""
         if not self._service.keeper.ready:
             return "the catalogue is being prepared"
+        if not len(self._service.keeper.snapshot):
+            return "the catalogue is empty"
         trial = self._current_trial()
         await asyncio.wait([trial], timeout=ANSWER_SECONDS)
         if not trial.done():

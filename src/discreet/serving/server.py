@@ -18,7 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from discreet.data.news import NewsData
 from discreet.errors import DiscreetError, InputError
 from discreet.privacy.ledger import Schedule
-from discreet.serving.about import Offer, Ranking, read_qualities
+from discreet.serving.about import Offer, Ranking, learns_from_reports, read_qualities
 from discreet.serving.addresses import Proxies
 from discreet.serving.app import create_app
 from discreet.serving.gate import Gate
@@ -42,11 +42,13 @@ def open_service(
     *,
     database: str | Path | None = None,
     data: NewsData | None = None,
-    ranking: Ranking = "shortlist",
+    ranking: Ranking = "local",
     reports: bool = True,
     may_be_empty: bool = False,
     epoch: timedelta | None = None,
     as_of: int | None = None,
+    diversity: float = Offer.diversity,
+    report_days: int = Offer.report_days,
 ) -> Service:
     """A service of a run's model, its catalogue filled from `data` if it never had an article.
 
@@ -61,7 +63,14 @@ def open_service(
         if store.is_empty() and not may_be_empty:
             store.close()
             raise DiscreetError(f"{run}: the catalogue is empty; pass --data to fill it from a news data set")
-        offer = Offer(ranking, _schedule(store, epoch), reports, qualities=read_qualities(run))
+        offer = Offer(
+            ranking,
+            _schedule(store, epoch),
+            reports and learns_from_reports(model, ranking),
+            diversity=diversity,
+            qualities=read_qualities(run),
+            report_days=report_days,
+        )
         return Service(model, store, offer)
     except SQLAlchemyError as error:
         problem = str(getattr(error, "orig", error)).strip().splitlines()[0]

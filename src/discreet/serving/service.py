@@ -84,7 +84,10 @@ class Service:
         """The answer of /v1/model."""
         snapshot = self.snapshot
         if self._about is None or self._about[0] is not snapshot:
-            self._about = snapshot, Sent.of(as_bytes(document(self.model, self.offer, snapshot, self.keeper.scale)))
+            self._about = (
+                snapshot,
+                Sent.of(as_bytes(document(self.model, self.offer, snapshot, self.keeper.catalogue, self.keeper.scale))),
+            )
         return self._about[1]
 
     def catalogue(self) -> Sent:
@@ -190,8 +193,6 @@ class Service:
         return terms.total([sketch.release for sketch in sketches]), clicks
 
     def _checked_label(self, report: LabelReport) -> KeptReport:
-        if not self.model.epsilon_label:
-            raise Refusal(403, "this server takes no label reports")
         self._require_current("model", report.model, self.model.version)
         slate = report.slate
         self._slates.require(report.model, slate.id, slate.articles, slate.signature, self._epoch())

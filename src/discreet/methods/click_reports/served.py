@@ -69,6 +69,11 @@ class ServedModel:
         return self.method.epsilon_label
 
     @property
+    def heeds_labels(self) -> bool:
+        """Whether popularity counts for anything in this model."""
+        return bool(self.weights.terms[TERMS.index("popularity")])
+
+    @property
     def hide_length(self) -> bool:
         """Whether devices hide how much was read; runs are trained on sketches whose length is public."""
         return False
