@@ -4,7 +4,7 @@
         httpx.get(f"{base}/v1/model").json()
 
 `POST /v1/recommend` answers with `slate` (an id) and `signature`; a label report sends both back. With
-`"details": true` in the request each article comes with the fields of /v1/articles, vector included.
+`"details": true` in the request each article comes with the fields of the catalogue, vector included.
 """
 
 import base64

@@ -7,9 +7,9 @@ import hmac
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
 from fastapi.routing import APIRoute
@@ -142,16 +142,6 @@ def _public(service: Service, metrics: Metrics, limits: Limits, proxies: Proxies
     async def page(request: Request, name: str) -> Response:
         """A page of the catalogue. It never changes: its name is the SHA-256 of its bytes."""
         return _sent(request, service.page(name), "public, max-age=31536000, immutable")
-
-    @router.get("/articles", response_model=m.ArticlesAnswer, responses=_some(409, 422, 503))
-    async def articles(
-        request: Request,
-        since: Annotated[str, Query(pattern=r"^[0-9]{1,18}$", description="The cursor of the last page.")] = "0",
-        limit: Annotated[int, Query(ge=1, le=5000)] = 500,
-    ) -> Response:
-        """The catalogue in pages, and later only what changed: all that a device needs to rank by itself."""
-        body, etag = service.page_of_articles(int(since), limit)
-        return _cached(request, etag) or Response(body(), media_type=_JSON, headers=_etag(etag))
 
     @router.post(
         "/reports",
@@ -327,13 +317,3 @@ def _sent(request: Request, sent: Sent, caching: str) -> Response:
     if "gzip" in request.headers.get("accept-encoding", ""):
         return Response(sent.compressed, media_type=_JSON, headers={**headers, "Content-Encoding": "gzip"})
     return Response(sent.plain(), media_type=_JSON, headers=headers)
-
-
-def _etag(etag: str) -> dict[str, str]:
-    return {"ETag": etag, "Cache-Control": "no-cache"}
-
-
-def _cached(request: Request, etag: str) -> Response | None:
-    """304 if the device has this version already."""
-    known = [value.strip().removeprefix("W/") for value in request.headers.get("if-none-match", "").split(",")]
-    return Response(status_code=304, headers=_etag(etag)) if etag in known else None

@@ -24,7 +24,6 @@ CLIENT_GONE = 499  # counted, and never sent: there is nobody to send it to
 MISTAKE = "the server made a mistake; its operator can find it in the log"
 _ROUTES = (
     "/v1/model",
-    "/v1/articles",
     "/v1/catalogue",
     "/v1/recommend",
     "/v1/reports",

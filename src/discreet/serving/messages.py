@@ -135,7 +135,7 @@ class Problem(BaseModel):
 
 
 class RankedArticle(BaseModel):
-    """An article of an answer; with `details`, the fields of /v1/articles as well."""
+    """An article of an answer; with `details`, the fields of the catalogue as well."""
 
     id: str
     base: float
@@ -173,22 +173,6 @@ class CatalogueArticle(BaseModel):
     published: int | None
     topic: int
     vector: str = Field(description="Base64 of int8 coordinates; the value is int8 · vectors.scale of /v1/model.")
-
-
-class ListedArticle(CatalogueArticle):
-    """An article of the catalogue with its base score."""
-
-    base: float = Field(description="The score that is the same for all readers, at the time of the answer.")
-
-
-class ArticlesAnswer(BaseModel):
-    """A page of the catalogue."""
-
-    space: str
-    cursor: str
-    more: bool
-    removed: list[str]
-    articles: list[ListedArticle]
 
 
 class ArticlePage(BaseModel):

@@ -50,7 +50,7 @@ def reader_attention(run: Run) -> ReaderAttention:
 def export_reader(run: Run, path: Path) -> None:
     """Write the reader encoder of a run as an ONNX file.
 
-    Inputs: `clicks`, float32 [n, history, size], the vectors of the latest clicks as /v1/articles gives them, the
+    Inputs: `clicks`, float32 [n, history, size], the vectors of the latest clicks as /v1/catalogue gives them, the
     latest last; `mask`, bool [n, history], true where there is a click. Output: `attention`, float32 [n, B], with sums
     of 1. It is exact, so it stays on the device: `ClippedAttention` clips it and adds noise, and the release is sent.
 

@@ -18,6 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from discreet.data.news import NewsData
 from discreet.errors import DiscreetError, InputError
 from discreet.privacy.ledger import Schedule
+from discreet.protocol.check import SCHEMA
 from discreet.serving.about import Offer, Ranking, learns_from_reports, read_qualities
 from discreet.serving.addresses import Proxies
 from discreet.serving.app import create_app
@@ -33,6 +34,9 @@ from discreet.serving.wire import Connection
 FINISH_SECONDS = 6  # for requests that are being answered when the server is told to stop
 _OTHER_FILES = 100
 _WEEK = timedelta(days=7)
+_TITLE, _ABSTRACT, _CATEGORY = (
+    SCHEMA["article"]["properties"][name]["maxLength"] for name in ("title", "abstract", "category")
+)
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -96,7 +100,8 @@ def first_articles(data: NewsData, as_of: int | None = None) -> Iterator[Waiting
     published = np.where(a.published >= 0, a.published + later, -1)
     for row in range(count):
         numbers = int(published[row]), int(first[row]) + later, int(shows[row])
-        yield Waiting(a.ids[row], a.titles[row], a.abstracts[row], a.categories[row], *numbers)
+        texts = a.titles[row][:_TITLE], a.abstracts[row][:_ABSTRACT], a.categories[row][:_CATEGORY]
+        yield Waiting(a.ids[row], *texts, *numbers, section=a.subcategories[row][:_CATEGORY])
 
 
 def run_server(

@@ -103,20 +103,6 @@ class Service:
             raise Refusal(404, "no page has this name; ask /v1/catalogue again")
         return found
 
-    def page_of_articles(self, since: int, limit: int) -> tuple[Callable[[], bytes], str]:
-        """A page of the catalogue, made when it is called, and its ETag."""
-        snapshot, space = self.snapshot, self.model.space.version
-        if since > snapshot.revision:
-            raise Refusal(409, "the cursor is not from this catalogue; start again without one")
-
-        def body() -> bytes:
-            page = snapshot.page(since, limit)
-            head = {"space": space, "cursor": str(page.cursor), "more": page.more, "removed": page.removed}
-            start = json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode()[:-1]
-            return b'%s,"articles":[%s]}' % (start, b",".join(page.entries))
-
-        return body, f'"{self.model.version}-{snapshot.revision}-{since}-{limit}"'
-
     def recommend(self, asked: RecommendRequest) -> bytes:
         """The best articles for what was released, as JSON."""
         snapshot, model = self.snapshot, self.model

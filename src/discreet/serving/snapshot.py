@@ -18,16 +18,6 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Page:
-    """A part of the catalogue as it is sent: JSON objects, ids that are gone, and where the next page begins."""
-
-    entries: list[bytes]
-    removed: list[str]
-    cursor: int
-    more: bool
-
-
-@dataclass(frozen=True, eq=False)
 class Snapshot:
     """Listed articles in the order of their revisions, one row each in every field.
 
@@ -37,7 +27,6 @@ class Snapshot:
         entries: Each article's fields as JSON, without the braces and without its base score.
         lasting: The part of the base score that time does not change.
         shows: How often each was in an answer. Counted up in place: the one thing that changes.
-        gone: Revision and id of every article that was taken down.
     """
 
     revision: int
@@ -48,13 +37,11 @@ class Snapshot:
     scores: ScoreTable
     lasting: NDArray[np.float64]
     base: NDArray[np.float32]
-    topic: Ints
     category: NDArray[np.int32]
     categories: dict[str, int]
     published: Ints
     first_shown: Ints
     shows: Ints
-    gone: list[tuple[int, str]]
     _shown: tuple[dict[int, bytes], dict[int, bytes]] = field(default_factory=lambda: ({}, {}))
 
     @classmethod
@@ -63,7 +50,7 @@ class Snapshot:
         none = np.zeros(0, np.int64)
         table = ScoreTable.of(np.zeros((0, dimensions), np.float32))
         lasting, base, category = np.zeros(0), np.zeros(0, np.float32), np.zeros(0, np.int32)
-        return cls(0, [], [], [], none, table, lasting, base, none, category, {}, none, none, none, [])
+        return cls(0, [], [], [], none, table, lasting, base, category, {}, none, none, none)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -88,7 +75,6 @@ class Snapshot:
         def joined(old: NDArray[Any], more: Sequence[float]) -> NDArray[Any]:
             return np.concatenate((old[stays], np.asarray(more, old.dtype)))
 
-        gone = [(revision, article) for revision, article in self.gone if article not in touched]
         return Snapshot(
             revision=max(self.revision, rows[-1].revision),
             ids=[self.ids[row] for row in kept] + [row.id for row in new],
@@ -101,13 +87,11 @@ class Snapshot:
             ),
             lasting=joined(self.lasting, [row.lasting for row in new]),
             base=joined(self.base, [0] * len(new)),
-            topic=joined(self.topic, [row.topic for row in new]),
             category=joined(self.category, codes),
             categories=categories,
             published=joined(self.published, [row.published for row in new]),
             first_shown=joined(self.first_shown, [row.first_shown for row in new]),
             shows=joined(self.shows, [row.shows for row in new]),
-            gone=gone + [(row.revision, row.id) for row in rows if row.state != LISTED],
         )
 
     def with_base(self, base: NDArray[np.floating]) -> Snapshot:
@@ -124,18 +108,6 @@ class Snapshot:
                 fields = self.entries[row] if details else b'"id":%s' % self.quoted[row]
                 made[row] = b'{%s,"base":%.6g}' % (fields, self.base[row])
             return [made[row] for row in rows]
-
-    def page(self, since: int, limit: int) -> Page:
-        """The next `limit` changes after a revision. Whoever starts from 0 need not hear of what is gone."""
-        first = int(np.searchsorted(self.revisions, since, side="right"))
-        listed = self.revisions[first : first + limit].tolist()
-        removed = [(revision, article) for revision, article in self.gone if revision > since] if since else []
-        changes = sorted([*listed, *(revision for revision, _ in removed)])
-        more = len(changes) > limit or first + limit < len(self)
-        cursor = changes[limit - 1] if len(changes) > limit else changes[-1] if more else max(self.revision, since)
-        rows = range(first, first + sum(revision <= cursor for revision in listed))
-        entries = [b'{%s,"base":%.6g}' % (self.entries[row], self.base[row]) for row in rows]
-        return Page(entries, [article for revision, article in removed if revision <= cursor], cursor, more)
 
 
 def _entry(row: Any) -> bytes:
