@@ -20,7 +20,9 @@ from discreet.privacy.guarantee import Unit
 from discreet.privacy.noise import SecureNoise
 from discreet.privacy.release import Release
 from discreet.serving.limits import Limits
+from discreet.serving.refusal import Refusal
 from discreet.serving.server import open_service
+from discreet.serving.terms import SketchTerms
 
 TOKEN = "a token of the administrator".replace(" ", "-")
 ADMIN = {"Authorization": f"Bearer {TOKEN}"}
@@ -508,3 +510,10 @@ def test_hidden_lengths_stay_hidden():
         hidden = {"epoch": 1, "clicks": None, "release": sketch(hide_length=True)}
         assert client.post("/v1/recommend", json=question(model, sketches=[hidden])).status_code == 200
         refused(client.post("/v1/recommend", json=question(model, sketches=[{**hidden, "clicks": 3}])), 422, "hidden")
+
+
+def test_an_epsilon_is_not_told_with_the_last_bits_of_a_float():
+    terms = SketchTerms.of_topics(TOPICS, 3 - 3 * 0.7, False, 128)
+    with pytest.raises(Refusal) as refusal:
+        terms.total([sketch(0.7)])
+    assert refusal.value.problem.endswith("has epsilon 0.7; /v1/model asks for 0.9")

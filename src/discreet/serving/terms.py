@@ -137,6 +137,7 @@ def _require(release: Release, guarantee: Guarantee, step: float) -> None:
     given = release.guarantee.to_json()
     for term, wanted in guarantee.to_json().items():
         if given[term] != wanted:
-            raise Refusal(422, f"the release's guarantee has {term} {given[term]}; /v1/model asks for {wanted}")
+            found, asked = (f"{value:.6g}" if isinstance(value, float) else value for value in (given[term], wanted))
+            raise Refusal(422, f"the release's guarantee has {term} {found}; /v1/model asks for {asked}")
     if release.payload.step != step:
         raise Refusal(422, f"the release has step {release.payload.step:g}; /v1/model asks for {step:g}")

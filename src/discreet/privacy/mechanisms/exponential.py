@@ -60,7 +60,7 @@ class Exponential(Mechanism):
         """The theorem in one sentence."""
         return (
             f"choosing one of {self.choices} with probability ∝ e^(a·score/2Δ), Δ = {self.score_sensitivity:.6g} and "
-            f"a = ε·{LEVELS}/{LEVELS + 1}, is {self.epsilon}-DP"
+            f"a = ε·{LEVELS}/{LEVELS + 1}, is {self.epsilon:.6g}-DP"
         )
 
     def event(self) -> DpEvent:

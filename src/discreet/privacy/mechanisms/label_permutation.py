@@ -69,7 +69,7 @@ class LabelPermutation(Mechanism):
     def statement(self) -> str:
         """The theorem in one sentence."""
         if self._shows_all:
-            return f"labelling one of all {self.choices} articles is {self.epsilon}-DP"
+            return f"labelling one of all {self.choices} articles is {self.epsilon:.6g}-DP"
         return f"the clicked article is always among the {self.negatives + 1} revealed, so no finite ε holds"
 
     def event(self) -> DpEvent:

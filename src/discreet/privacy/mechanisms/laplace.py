@@ -52,9 +52,8 @@ class Laplace(Mechanism):
     @property
     def statement(self) -> str:
         """The theorem in one sentence."""
-        return (
-            f"adding Laplace({self.scale:.6g}) to {self.dimension} values with Δ₁ = {self.l1:.6g} is {self.epsilon}-DP"
-        )
+        values = f"{self.dimension} values with Δ₁ = {self.l1:.6g}"
+        return f"adding Laplace({self.scale:.6g}) to {values} is {self.epsilon:.6g}-DP"
 
     def event(self) -> DpEvent:
         """Laplace noise of 1/ε sensitivities."""

@@ -46,7 +46,7 @@ class RandomizedResponse(Mechanism):
     @property
     def statement(self) -> str:
         """The theorem in one sentence."""
-        return f"keeping one of {self.choices} choices with probability {float(self.keep):.6g} is {self.epsilon}-DP"
+        return f"keeping one of {self.choices} choices with probability {float(self.keep):.6g} is {self.epsilon:.6g}-DP"
 
     @property
     def keep(self) -> Fraction:

@@ -65,7 +65,7 @@ class SubsetSelection(Mechanism):
         """The theorem in one sentence."""
         return (
             f"a uniform set of {self.subset_size} of {self.choices} choices that holds the true one with probability "
-            f"{float(self.inclusion):.6g} is {self.epsilon}-DP"
+            f"{float(self.inclusion):.6g} is {self.epsilon:.6g}-DP"
         )
 
     def log_likelihood(self, probability_in_subset: ArrayLike) -> NDArray[np.float64]:
