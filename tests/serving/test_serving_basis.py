@@ -134,7 +134,7 @@ def test_who_sends_nothing_is_ranked_for_with_the_mean_basis_vector(client, abou
 def test_only_the_release_that_was_asked_for_is_taken(client, about):
     even = [0.2] * 5
     assert ask(client, about, noised(even)).status_code == 200
-    refused(ask(client, about, noised(even, epsilon=1.0)), "epsilon 1.0; /v1/model asks for 2.0")
+    refused(ask(client, about, noised(even, epsilon=1.0)), "epsilon 1; /v1/model asks for 2")
     refused(ask(client, about, noised(even, calibration="paper")), "guarantee")
     refused(ask(client, about, noised(even, delta=1e-6)), "delta")
     refused(ask(client, about, noised(even, theta=0.01)), "step")

@@ -112,7 +112,7 @@ class Service:
         rows, _ = rank(snapshot, self._nobody if interest is None else interest, wanted, int(self._clock()))
         chosen = rows.tolist()
         snapshot.shows[rows] += 1
-        ids = [snapshot.ids[row] for row in chosen]
+        ids = list(map(snapshot.ids.__getitem__, chosen))
         free = asked.category is None and asked.max_age_hours is None
         slate, signature = self._slates.sign(model.version, ids, self._epoch(), labelled=free)
         entries = snapshot.shown(chosen, details=asked.details)

@@ -102,7 +102,7 @@ class Snapshot:
         """Articles as an answer has them, in JSON; those that are often among the best are made once."""
         made = self._shown[details]
         try:
-            return [made[row] for row in rows]
+            return list(map(made.__getitem__, rows))
         except KeyError:
             for row in rows:
                 fields = self.entries[row] if details else b'"id":%s' % self.quoted[row]
