@@ -25,9 +25,9 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)  ## Generate a small news world, compare methods on it, write a report, serve a page (Ctrl-C ends it)
 	$(BIN)/discreet demo
 
-test: $(READY)  ## All tests but the slow ones; with BUSY=yes those that wait for something get a quarter of a core or less
+test: $(READY)  ## All tests but the slow ones; with BUSY=yes those that wait for something run at low priority beside all others
 ifeq ($(BUSY),yes)
-	@nice -n 5 $(BIN)/pytest -m 'waits and not slow' --timeout 900 > .venv/busy.log 2>&1 & waiting=$$!; \
+	@nice -n 5 $(BIN)/pytest -n 2 -m 'waits and not slow' --timeout 900 > .venv/busy.log 2>&1 & waiting=$$!; \
 	$(BIN)/pytest -n 2 -m 'not waits and not slow'; others=$$?; \
 	wait $$waiting; waited=$$?; cat .venv/busy.log; exit $$((others + waited))
 else
