@@ -49,7 +49,7 @@ HOLES: dict[str, Sequence[Change]] = {
     ),
     "epochs of a second": (("schema.js", '"minimum": 86400', '"minimum": 1'),),
     "slates of one real article": (("slates.js", ">= LIMITS.min_slate_articles", ">= 1"),),
-    "topics of one article": (("telling.js", "size >= LIMITS.min_topic_articles", "true"),),
+    "topics of one article": (("catalogue.js", ">= LIMITS.min_topic_articles", ">= 0"),),
     "an ε that protects nothing": (
         ("schema.js", '"lifetime": {"type": "number", "minimum": 0, "maximum": 10}', '"lifetime": {"type": "number"}'),
     ),

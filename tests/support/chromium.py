@@ -36,6 +36,12 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
+def _text(path: str) -> str:
+    """What the repository has at the path of an address."""
+    folder, _, name = path.removeprefix("/").partition("/")
+    return (FOLDERS[folder] / name).read_text(encoding="utf-8")
+
+
 @contextmanager
 def files_only(browser: Any, changes: Changes | None = None) -> Iterator[Any]:
     """A context whose pages are the repository's files.
@@ -43,16 +49,19 @@ def files_only(browser: Any, changes: Changes | None = None) -> Iterator[Any]:
     `changes` maps a file's path to texts in it and what stands in their place.
     """
     changes = changes or {}
+    for path, texts in changes.items():
+        served = _text(path)
+        for old, _ in texts:
+            assert old in served, f"{path} has no {old!r}: the change is out of date"
 
     def answer(route: Any) -> None:
         path = urlsplit(route.request.url).path
-        folder, _, name = path.removeprefix("/").partition("/")
+        name = path.removeprefix("/").partition("/")[2]
         if not name:
             route.fulfill(body=BLANK, content_type="text/html")
             return
-        text = (FOLDERS[folder] / name).read_text(encoding="utf-8")
+        text = _text(path)
         for old, new in changes.get(path, ()):
-            assert old in text, f"{path} has no {old!r}: the change is out of date"
             text = text.replace(old, new)
         route.fulfill(body=text, content_type=TYPES[Path(name).suffix])
 
