@@ -25,6 +25,9 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)  ## Generate a small news world, compare methods on it, write a report, serve a page (Ctrl-C ends it)
 	$(BIN)/discreet demo
 
+# One thread each: two workers fill two cores, and sums have the same order in every process.
+test test-slow: export OMP_NUM_THREADS ?= 1
+
 test: $(READY)  ## All tests but the slow ones; with BUSY=yes those that wait for something run at low priority beside all others
 ifeq ($(BUSY),yes)
 	@nice -n 5 $(BIN)/pytest -n 2 -m 'waits and not slow' --timeout 900 > .venv/busy.log 2>&1 & waiting=$$!; \
