@@ -15,10 +15,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import median
 
-from discreet.device.articles import Article, Catalogue
-from discreet.device.device import Device
-from discreet.device.reports import sketch_mechanism
-from discreet.device.terms import Terms
+from discreet.edge.reader.articles import Article, Catalogue
+from discreet.edge.reader.device import Device
+from discreet.edge.reader.reports import sketch_mechanism
+from discreet.edge.reader.terms import Terms
 from discreet.privacy.guarantee import Adjacency
 from discreet.privacy.ledger import Schedule
 from discreet.privacy.noise import SecureNoise

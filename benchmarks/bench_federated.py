@@ -2,7 +2,7 @@
 
     python benchmarks/bench_federated.py [--repeats 5] [--loop-clients 8]
 
-The peer is `discreet.federated.loop`: one client at a time, every title at 30 words and every history at 50 clicks, an
+The peer is `discreet.training.loop`: one client at a time, every title at 30 words and every history at 50 clicks, an
 article encoded once within a client. Both sides compute the same aggregate at the published sizes (compared at the
 start of each case), with the same number of threads, in turns; the median of the turns' ratios counts. The loop is
 timed on some of the clients, evenly spread by the length of their histories, and scaled up.
@@ -26,18 +26,18 @@ os.environ.setdefault(
 import numpy as np
 import torch
 
-from discreet.federated.clients import Clients
-from discreet.federated.draws import laplace, round_generator
-from discreet.federated.loop import client_gradient
-from discreet.federated.network import Network
-from discreet.federated.noise import client_laplace, summed_laplace_like
-from discreet.federated.objective import Objective, Parameters
-from discreet.federated.participation import choose_clients
-from discreet.federated.reduction import clip_coordinates, sum_clients
-from discreet.federated.samples import Samples
-from discreet.federated.simulator import client_gradients, summed_gradient
 from discreet.models.features import ArticleTable
 from discreet.models.registry import make_model
+from discreet.training.clients import Clients
+from discreet.training.draws import laplace, round_generator
+from discreet.training.loop import client_gradient
+from discreet.training.network import Network
+from discreet.training.noise import client_laplace, summed_laplace_like
+from discreet.training.objective import Objective, Parameters
+from discreet.training.participation import choose_clients
+from discreet.training.reduction import clip_coordinates, sum_clients
+from discreet.training.samples import Samples
+from discreet.training.simulator import client_gradients, summed_gradient
 from federated_world import make_impressions, make_table, make_vector_table
 
 CLIENTS = 64

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from discreet.data.synthetic import news_world
-from discreet.device.reports import label_mechanism
+from discreet.edge.reader.reports import label_mechanism
 from discreet.methods.base import Task
 from discreet.methods.click_reports.method import ClickReports
 from discreet.methods.click_reports.popularity import inclusion, show_variance, shrunk_rate, spread_between

@@ -18,9 +18,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from discreet.federated.secure_sum import Client, Identity, Plan, Server, Terms
-from discreet.federated.secure_sum.keys import is_signed
-from discreet.federated.secure_sum.messages import Message
+from discreet.aggregation.secure_sum import Client, Identity, Plan, Server, Terms
+from discreet.aggregation.secure_sum.keys import is_signed
+from discreet.aggregation.secure_sum.messages import Message
 
 MOST_SERVER_SECONDS = 2.0
 MOST_CLIENT_SECONDS = 0.5

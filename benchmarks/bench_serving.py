@@ -59,7 +59,7 @@ def serve(folder: str, port: int) -> None:
 
 def requests(space: str, count: int, sketches: int, asked: dict[str, object]) -> list[bytes]:
     """Questions as bytes on the wire, each with releases of its own."""
-    from discreet.device.reports import sketch_mechanism
+    from discreet.edge.reader.reports import sketch_mechanism
     from discreet.privacy.noise import SecureNoise
 
     mechanism, noise, rng = sketch_mechanism(TOPICS, 0.7), SecureNoise(), np.random.default_rng(1)

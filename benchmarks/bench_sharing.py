@@ -17,9 +17,9 @@ import numpy as np
 
 from discreet.data.open import open_ratings
 from discreet.data.ratings import Ratings
-from discreet.vendors.baselines import Full, Local
 from discreet.vendors.gibbs import GibbsMF
 from discreet.vendors.method import VendorMethod
+from discreet.vendors.methods.baselines import Full, Local
 from discreet.vendors.partition import folds, partition
 from discreet.vendors.sharing import Sharing
 

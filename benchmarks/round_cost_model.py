@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from scipy.optimize import nnls
 
-from discreet.federated.secure_sum import Plan, Step
+from discreet.aggregation.secure_sum import Plan, Step
 from discreet.methods.federated import Parties
 
 HEAD, NUMBER, KEY, SIGNATURE, DIGEST, SHARE, TAG = 36, 4, 32, 64, 32, 33, 16

@@ -19,20 +19,20 @@ from typing import Any, TypeVar
 import numpy as np
 from torch import zeros
 
-from discreet.federated.chance import SecretChance, SimulatedChance
-from discreet.federated.clients import Clients
-from discreet.federated.network import Network
-from discreet.federated.secure_sum import Client, Identity, Plan, Server, Step, Terms
-from discreet.federated.secure_sum import messages as m
-from discreet.federated.secure_sum.keys import is_signed
-from discreet.federated.secure_sum.messages import Message
-from discreet.federated.secure_sum.sharing import _weights_at_zero
+from discreet.aggregation.secure_sum import Client, Identity, Plan, Server, Step, Terms
+from discreet.aggregation.secure_sum import messages as m
+from discreet.aggregation.secure_sum.keys import is_signed
+from discreet.aggregation.secure_sum.messages import Message
+from discreet.aggregation.secure_sum.sharing import _weights_at_zero
 from discreet.methods.dp_fedavg import DPFedAvg
 from discreet.methods.federated import Parties
 from discreet.methods.neural import Setup
 from discreet.methods.node_job import write_task
 from discreet.models.registry import make_model
 from discreet.privacy.noise import SecureNoise
+from discreet.training.chance import SecretChance, SimulatedChance
+from discreet.training.clients import Clients
+from discreet.training.network import Network
 from federated_world import make_impressions, make_vector_table
 from round_cost_model import STEPS, SumSize
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.federated.secure_sum import Plan
+from discreet.aggregation.secure_sum import Plan
 from round_cost_model import Fit, Fits, SumSize, server_in, server_out, whole_round, wrapped_received, wrapped_sent
 from round_cost_points import Head
 

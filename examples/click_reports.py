@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 
 from discreet.data.news import Impressions
 from discreet.data.synthetic import news_world
-from discreet.device.reports import label
+from discreet.edge.reader.reports import label
 from discreet.evaluation.metrics import ranking_metrics
 from discreet.methods.base import Task
 from discreet.methods.baselines import Content, Recency

@@ -18,9 +18,9 @@ import numpy as np
 from torch import Tensor
 
 from discreet.data.open import open_with_train
+from discreet.experiments.comparison import measure
 from discreet.methods.base import Task
 from discreet.methods.dp_fedavg import DPFedAvg
-from discreet.methods.experiment import measure
 from discreet.methods.federated import Parties
 from discreet.privacy.distributed_gaussian import DistributedGaussian
 from discreet.progress import shown, track

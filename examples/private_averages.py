@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.data.movielens import read_ratings
+from discreet.data.formats.movielens import read_ratings
 from discreet.privacy.mechanisms import DPAverage, DPItemAverages
 from discreet.privacy.noise import SimulatedNoise
 

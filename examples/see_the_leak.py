@@ -12,11 +12,11 @@ from pathlib import Path
 
 import torch
 
+from discreet.audits.leak.titles import title_leak
+from discreet.audits.leak.vector import vector_leak
 from discreet.data.open import open_news
 from discreet.data.synthetic import news_world
 from discreet.methods.base import Task
-from discreet.methods.leak.titles import title_leak
-from discreet.methods.leak.vector import vector_leak
 
 
 def main() -> None:

@@ -8,10 +8,8 @@ from hypothesis import HealthCheck, settings
 
 WAITING = (
     "browser/",
-    "device/test_device_served",
-    "federated/test_deployment",
-    "federated/test_flower",
-    "federated/test_nodes",
+    "edge/test_device_served",
+    "nodes/",
     "privacy/test_privacy_ledger_",
     "serving/",
     "vendors/test_sharing_nodes",
@@ -45,3 +43,22 @@ def shared_specs() -> Path:
     if not root.is_dir():
         pytest.skip(f"the drafts' test vectors are not at {root}; set DISCREET_SPECS")
     return root
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory):
+    """A small world on disk."""
+    from discreet.data.synthetic import news_world, write_mind
+
+    folder = tmp_path_factory.mktemp("nodes") / "world"
+    write_mind(news_world(120, seed=9), folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def task(world):
+    """It, opened, with its text."""
+    from discreet.data.open import open_news
+    from discreet.methods.base import Task
+
+    return Task(open_news(world), "hashed")

@@ -30,24 +30,24 @@ _PUBLIC = {
     "Recency": "discreet.methods.baselines",
     "Content": "discreet.methods.baselines",
     "Combined": "discreet.methods.baselines",
-    "Centralized": "discreet.methods.centralized",
-    "FedRec": "discreet.methods.fedrec",
-    "FedNewsRec": "discreet.methods.fednewsrec",
-    "DPFedRec": "discreet.methods.dp_fedrec",
-    "PrivateRec": "discreet.methods.privaterec",
+    "Centralized": "discreet.methods.published.centralized",
+    "FedRec": "discreet.methods.published.fedrec",
+    "FedNewsRec": "discreet.methods.published.fednewsrec",
+    "DPFedRec": "discreet.methods.published.dp_fedrec",
+    "PrivateRec": "discreet.methods.published.privaterec",
     "DPFedAvg": "discreet.methods.dp_fedavg",
     "ClickReports": "discreet.methods.click_reports.method",
     "StrictPrivateRec": "discreet.methods.strict_privaterec",
     "UserCodes": "discreet.methods.user_codes",
     "VendorMethod": "discreet.vendors.method",
-    "Local": "discreet.vendors.baselines",
-    "Full": "discreet.vendors.baselines",
+    "Local": "discreet.vendors.methods.baselines",
+    "Full": "discreet.vendors.methods.baselines",
     "GibbsMF": "discreet.vendors.gibbs",
-    "DPALS": "discreet.vendors.dpals",
-    "FMF": "discreet.vendors.fmf",
-    "CMF": "discreet.vendors.cmf",
-    "Hua": "discreet.vendors.hua",
-    "Liu": "discreet.vendors.liu",
+    "DPALS": "discreet.vendors.methods.dpals",
+    "FMF": "discreet.vendors.methods.fmf",
+    "CMF": "discreet.vendors.methods.cmf",
+    "Hua": "discreet.vendors.methods.hua",
+    "Liu": "discreet.vendors.methods.liu",
     "Sharing": "discreet.vendors.sharing",
     "compare": "discreet.api",
     "compare_vendors": "discreet.api",
@@ -67,27 +67,27 @@ if TYPE_CHECKING:
     from discreet.errors import DiscreetError
     from discreet.methods.base import Method, Task
     from discreet.methods.baselines import Combined, Content, Popularity, Random, Recency
-    from discreet.methods.centralized import Centralized
     from discreet.methods.click_reports.method import ClickReports
     from discreet.methods.dp_fedavg import DPFedAvg
-    from discreet.methods.dp_fedrec import DPFedRec
-    from discreet.methods.fednewsrec import FedNewsRec
-    from discreet.methods.fedrec import FedRec
-    from discreet.methods.privaterec import PrivateRec
+    from discreet.methods.published.centralized import Centralized
+    from discreet.methods.published.dp_fedrec import DPFedRec
+    from discreet.methods.published.fednewsrec import FedNewsRec
+    from discreet.methods.published.fedrec import FedRec
+    from discreet.methods.published.privaterec import PrivateRec
     from discreet.methods.registry import register
     from discreet.methods.run import Run
     from discreet.methods.strict_privaterec import StrictPrivateRec
     from discreet.methods.user_codes import UserCodes
     from discreet.privacy.guarantee import Guarantee
     from discreet.privacy.release import Release
-    from discreet.vendors.baselines import Full, Local
-    from discreet.vendors.cmf import CMF
-    from discreet.vendors.dpals import DPALS
-    from discreet.vendors.fmf import FMF
     from discreet.vendors.gibbs import GibbsMF
-    from discreet.vendors.hua import Hua
-    from discreet.vendors.liu import Liu
     from discreet.vendors.method import VendorMethod
+    from discreet.vendors.methods.baselines import Full, Local
+    from discreet.vendors.methods.cmf import CMF
+    from discreet.vendors.methods.dpals import DPALS
+    from discreet.vendors.methods.fmf import FMF
+    from discreet.vendors.methods.hua import Hua
+    from discreet.vendors.methods.liu import Liu
     from discreet.vendors.sharing import Sharing
 
 

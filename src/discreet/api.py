@@ -9,15 +9,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from discreet.audits.report import Findings
 from discreet.data.news import NewsData
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
-from discreet.evaluation.results import Comparison
+from discreet.experiments.results import Comparison
+from discreet.experiments.vendors.results import VendorComparison
 from discreet.methods.base import Method, Task
 from discreet.plugins import load_plugins
-from discreet.privacy.audit.report import Findings
 from discreet.vendors.method import VendorMethod
-from discreet.vendors.results import VendorComparison
 
 
 def compare(
@@ -39,8 +39,8 @@ def compare(
         text: The source of title vectors.
         measurements: A folder in which measurements are kept and found again.
     """
-    from discreet.methods.experiment import Store
-    from discreet.methods.experiment import compare as run_comparison
+    from discreet.experiments.comparison import Store
+    from discreet.experiments.comparison import compare as run_comparison
     from discreet.methods.registry import make_method
 
     chosen = [make_method(method) if isinstance(method, str) else method for method in methods]
@@ -71,8 +71,8 @@ def compare_vendors(
         measurements: A folder in which measurements are kept and found again.
         **design: Other fields of `vendors.compare.Design`: partitions, folds, sizes, distribution, reported.
     """
-    from discreet.vendors.compare import Design, Store
-    from discreet.vendors.compare import compare as run_comparison
+    from discreet.experiments.vendors.comparison import Design, Store
+    from discreet.experiments.vendors.comparison import compare as run_comparison
     from discreet.vendors.gibbs import GibbsMF
     from discreet.vendors.registry import Setting, make_methods
 
@@ -92,8 +92,8 @@ def compare_vendors(
 
 def audit(*mechanisms: str, seed: int = 0) -> Findings:
     """Run the shipped mechanisms of these names (without, all) and try to refute what is claimed of them."""
-    from discreet.privacy.audit import run, selected
-    from discreet.privacy.audit.shipped import load_audits
+    from discreet.audits import run, selected
+    from discreet.audits.shipped import load_audits
 
     load_plugins()
     load_audits()

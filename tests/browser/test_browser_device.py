@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from chromium import FOLDERS, WEB, blank_page, chromium, files_only, open_device
 
-from discreet.device.articles import Article, Catalogue
-from discreet.device.device import Device
-from discreet.device.terms import Terms
+from discreet.edge.reader.articles import Article, Catalogue
+from discreet.edge.reader.device import Device
+from discreet.edge.reader.terms import Terms
 from discreet.privacy.release import Release
 from discreet.protocol.check import check
 

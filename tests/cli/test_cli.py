@@ -191,7 +191,7 @@ def assert_one_line(told):
 
 
 def test_an_interrupted_training_is_resumed(world, tmp_path, capsys, monkeypatch):
-    from discreet.methods.privaterec import PrivateRec
+    from discreet.methods.published.privaterec import PrivateRec
 
     def arguments(name):
         settings = ["--rounds", "4", "--set", "fraction=0.05", "--text", "hashed", "--seed", "3"]

@@ -76,7 +76,9 @@ def test_a_link_is_one_line(world, tmp_path, capsys):
 def test_a_report_that_discreet_did_not_write_stays(world, tmp_path, capsys, monkeypatch):
     (tmp_path / "report.html").write_text("mine")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("discreet.methods.experiment.compare", lambda *_: pytest.fail("measured before it was refused"))
+    monkeypatch.setattr(
+        "discreet.experiments.comparison.compare", lambda *_: pytest.fail("measured before it was refused")
+    )
     assert run(["compare", str(world), "--methods", "random", "--out", "."]) == 2
     told_in_one_line(capsys, "report.html", "not written by Discreet")
     assert (tmp_path / "report.html").read_text() == "mine"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.data import lines
-from discreet.data.mind import read_mind
+from discreet.data.formats.mind import read_mind
 from discreet.data.open import open_news
 from discreet.errors import InputError
 

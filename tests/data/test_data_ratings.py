@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.data import lines
+from discreet.data.formats.rating_table import read_rating_table
 from discreet.data.open import open_ratings
-from discreet.data.rating_table import read_rating_table
 from discreet.errors import InputError
 
 ML_100K = {

@@ -52,7 +52,7 @@ def test_a_small_file_that_unpacks_to_very_much_is_refused(bombs, name, monkeypa
     path = bombs / name
     assert path.stat().st_size * 50 < MIN_LIMIT
     monkeypatch.setattr(lines, "BLOCK_BYTES", 1 << 20)
-    monkeypatch.setattr("discreet.data.movielens.read_rating_table", lambda _, blocks: list(map(len, blocks)))
+    monkeypatch.setattr("discreet.data.formats.movielens.read_rating_table", lambda _, blocks: list(map(len, blocks)))
     tracemalloc.start()
     try:
         with pytest.raises(InputError, match=rf"{name}: unpacks to more than 256 MiB.*{VARIABLE}"):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.data.movielens import read_ratings
+from discreet.data.formats.movielens import read_ratings
 from discreet.data.ratings import Ratings
 from discreet.data.synthetic import ratings_world, write_ratings
 

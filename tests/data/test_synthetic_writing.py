@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.data.mind import read_mind
+from discreet.data.formats.mind import read_mind
 from discreet.data.news import NewsData
 from discreet.data.synthetic import news_world, write_mind
 from discreet.errors import DiscreetError

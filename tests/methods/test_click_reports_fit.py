@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 from tests_support import make_impressions
 
-from discreet.device.reports import label_mechanism
+from discreet.edge.reader.reports import label_mechanism
 from discreet.methods.click_reports.collect import collect_labels
 from discreet.methods.click_reports.fit import Reported, Weights, train_on_reports
 from discreet.methods.click_reports.likelihood import keep_of, report_likelihoods

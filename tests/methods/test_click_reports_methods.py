@@ -11,9 +11,8 @@ from discreet.cli import run
 from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import ranking_metrics
-from discreet.methods import known
 from discreet.methods.base import Task
-from discreet.methods.baselines import Recency
+from discreet.methods.baselines import Recency, known
 from discreet.methods.click_reports import oneshot
 from discreet.methods.click_reports.collect import collect_labels, collect_sketches
 from discreet.methods.click_reports.features import PublicSide
@@ -78,7 +77,7 @@ def test_sketch_and_label_share_the_budget(name, share):
 def test_what_mechanisms_promise_adds_up_to_the_budget(task):
     """The noise that is really drawn has the ε of the guarantee: sketch and label together."""
     method = make_method("click_reports", {"epsilon": 2.0})
-    from discreet.device.reports import label_mechanism, sketch_mechanism
+    from discreet.edge.reader.reports import label_mechanism, sketch_mechanism
 
     sketch = sketch_mechanism(method.topic_count, method.epsilon_sketch).guarantee()
     label = method.label_mechanism(20).guarantee()

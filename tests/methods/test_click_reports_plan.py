@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests_support import make_impressions
 
-from discreet.device.reports import label_mechanism
+from discreet.edge.reader.reports import label_mechanism
 from discreet.methods.click_reports.collect import collect_labels, collect_sketches, release_plan, topic_counts
 
 TOPIC_OF_ARTICLE = np.arange(30) % 6

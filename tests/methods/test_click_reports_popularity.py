@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests_support import make_impressions
 
-from discreet.device.reports import label_mechanism
+from discreet.edge.reader.reports import label_mechanism
 from discreet.methods.click_reports.collect import Labels, collect_labels
 from discreet.methods.click_reports.popularity import Evidence, inclusion
 from discreet.privacy.mechanisms.randomized_response import RandomizedResponse

@@ -6,17 +6,17 @@ import math
 import numpy as np
 import pytest
 
+from discreet.audits.dp_fedavg import worst_client_audit
 from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
-from discreet.federated.chance import Attendance, SecretChance
-from discreet.federated.clients import Clients
 from discreet.methods.base import Task
 from discreet.methods.dp_fedavg import UNIT, DPFedAvg, Participation
-from discreet.methods.dp_fedavg_audit import worst_client_audit
 from discreet.methods.federated import Parties
 from discreet.privacy.guarantee import Adjacency, Adversary, Scope, Status, Unit
 from discreet.privacy.mechanisms.gaussian import analytic_multiplier
 from discreet.privacy.participation import epsilon_hidden, epsilon_seen
+from discreet.training.chance import Attendance, SecretChance
+from discreet.training.clients import Clients
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +141,7 @@ def test_without_noise_it_learns(task):
 
     def loss(parameters):
         samples = setup.clients.draw(np.arange(len(setup.clients)), 99, 1)
-        from discreet.federated.simulator import summed_gradient
+        from discreet.training.simulator import summed_gradient
 
         return summed_gradient(setup.network, setup.table, parameters, samples, samples.counts).losses.sum()
 

@@ -10,13 +10,13 @@ from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import ranking_metrics
 from discreet.methods.base import Task
-from discreet.methods.centralized import Centralized
 from discreet.methods.dp_fedavg import DPFedAvg
-from discreet.methods.dp_fedrec import DPFedRec
-from discreet.methods.fednewsrec import FedNewsRec
-from discreet.methods.fedrec import FedRec
 from discreet.methods.neural import parameter_count
-from discreet.methods.privaterec import PrivateRec
+from discreet.methods.published.centralized import Centralized
+from discreet.methods.published.dp_fedrec import DPFedRec
+from discreet.methods.published.fednewsrec import FedNewsRec
+from discreet.methods.published.fedrec import FedRec
+from discreet.methods.published.privaterec import PrivateRec
 from discreet.privacy.guarantee import Scope, Status, Unit
 from discreet.privacy.mechanisms.base import Calibration
 

@@ -8,22 +8,22 @@ import pytest
 import torch
 from rounds_by_hand import assert_learnt, by_hand, described, open_job
 
+from discreet.aggregation.secure_sum import Identity
 from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
-from discreet.federated.chance import PastRound
-from discreet.federated.flower.configuration import NodeSettings
-from discreet.federated.nodes import Assignment, Host, LocalNodes
-from discreet.federated.optimisers import FedAdam
-from discreet.federated.secure_sum import Identity
 from discreet.methods.across import AcrossNodes, hosts_in_process, on_one_machine
 from discreet.methods.base import Task
 from discreet.methods.dp_fedavg import DPFedAvg
 from discreet.methods.federated import Parties
-from discreet.methods.fednewsrec import FedNewsRec
-from discreet.methods.fedrec import FedRec
 from discreet.methods.neural import Part
 from discreet.methods.node_job import Description, read_task, write_task
-from discreet.methods.privaterec import PrivateRec
+from discreet.methods.published.fednewsrec import FedNewsRec
+from discreet.methods.published.fedrec import FedRec
+from discreet.methods.published.privaterec import PrivateRec
+from discreet.nodes import Assignment, Host, LocalNodes
+from discreet.nodes.flower.configuration import NodeSettings
+from discreet.training.chance import PastRound
+from discreet.training.optimisers import FedAdam
 
 METHODS = [
     PrivateRec(rounds=3, fraction=0.2),

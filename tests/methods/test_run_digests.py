@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import InputError
-from discreet.methods.fedrec import FedRec
+from discreet.methods.published.fedrec import FedRec
 from discreet.methods.run import Run
 
 

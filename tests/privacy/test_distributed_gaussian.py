@@ -15,23 +15,23 @@ from hypothesis.extra import numpy as st_numpy
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from discreet.errors import DiscreetError
-from discreet.privacy.accounting import compose
-from discreet.privacy.audit.catalogue.distributed import (
+from discreet.audits.hockey_stick import exact_epsilon, hockey_stick
+from discreet.audits.mechanisms.distributed import (
     exact_audit,
     four_parties,
     training_audit,
     worst_client_audit,
 )
-from discreet.privacy.audit.hockey_stick import exact_epsilon, hockey_stick
-from discreet.privacy.distributed_gaussian import LEAST_HEADROOM, DistributedGaussian
-from discreet.privacy.lattice_price import (
+from discreet.errors import DiscreetError
+from discreet.privacy.accounting import compose
+from discreet.privacy.accounting.lattice_price import (
     LatticePrice,
     NoiseRound,
     convolution_distance,
     lattice_price,
     part_deviation,
 )
+from discreet.privacy.distributed_gaussian import LEAST_HEADROOM, DistributedGaussian
 from discreet.privacy.mechanisms.gaussian import analytic_multiplier, gaussian_delta
 from discreet.privacy.noise import SecureNoise, SimulatedNoise
 from discreet.privacy.participation import multiplier_for

@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
+from discreet.audits.black_box import BlackBox
+from discreet.audits.hockey_stick import exact_epsilon, hockey_stick
+from discreet.audits.mechanisms.distributed import TrainingView, four_parties
+from discreet.audits.scores import Nearness
 from discreet.errors import DiscreetError
-from discreet.privacy.audit.black_box import BlackBox
-from discreet.privacy.audit.catalogue.distributed import TrainingView, four_parties
-from discreet.privacy.audit.hockey_stick import exact_epsilon, hockey_stick
-from discreet.privacy.audit.scores import Nearness
+from discreet.privacy.accounting.lattice_price import LatticePrice
 from discreet.privacy.distributed_gaussian import DistributedGaussian
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
-from discreet.privacy.lattice_price import LatticePrice
 from discreet.privacy.mechanisms.gaussian import gaussian_delta
 from discreet.privacy.noise import SecureNoise, SimulatedNoise
 from discreet.privacy.participation import (

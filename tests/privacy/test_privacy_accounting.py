@@ -18,8 +18,8 @@ from discreet.privacy.accounting import (
     sampled_rounds,
     supports,
 )
-from discreet.privacy.accounting_events import ApproximateDpEvent, PaddedDpEvent
-from discreet.privacy.accounting_zcdp import gaussian_rho, zcdp_delta, zcdp_epsilon
+from discreet.privacy.accounting.events import ApproximateDpEvent, PaddedDpEvent
+from discreet.privacy.accounting.zcdp import gaussian_rho, zcdp_delta, zcdp_epsilon
 from discreet.privacy.guarantee import Adjacency, Adversary, Unit
 from discreet.privacy.mechanisms.attention import ClippedAttention, private_attention
 from discreet.privacy.mechanisms.averages import DPAverage, DPItemAverages

@@ -15,7 +15,7 @@ from discreet.privacy.accounting import (
     rounds,
     sampled_rounds,
 )
-from discreet.privacy.accounting_events import ApproximateDpEvent
+from discreet.privacy.accounting.events import ApproximateDpEvent
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 
 

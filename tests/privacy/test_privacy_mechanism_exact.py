@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.privacy.audit.paths import exact_distribution
+from discreet.audits.paths import exact_distribution
 from discreet.privacy.guarantee import Unit
 from discreet.privacy.mechanisms import (
     ClippedAttention,

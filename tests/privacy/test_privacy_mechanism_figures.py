@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from discreet.privacy.accounting_zcdp import zcdp_epsilon
+from discreet.privacy.accounting.zcdp import zcdp_epsilon
 from discreet.privacy.guarantee import Adjacency, Status, Unit
 from discreet.privacy.mechanisms import (
     AnalyticGaussian,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.data.movielens import read_ratings
+from discreet.data.formats.movielens import read_ratings
 from discreet.privacy.mechanisms import DPAverage, DPItemAverages
 from discreet.privacy.noise import SimulatedNoise
 

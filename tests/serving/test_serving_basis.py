@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from served_world import serving, small_service, small_world
 
-from discreet.device.reports import sketch_mechanism
+from discreet.edge.reader.reports import sketch_mechanism
 from discreet.errors import DiscreetError
 from discreet.methods.base import Task
-from discreet.methods.fedrec import FedRec
 from discreet.methods.neural import article_table, trained_parameters
-from discreet.methods.privaterec import PrivateRec
+from discreet.methods.published.fedrec import FedRec
+from discreet.methods.published.privaterec import PrivateRec
 from discreet.methods.run import Run
 from discreet.models.features import encode_all
 from discreet.privacy.mechanisms.attention import ClippedAttention, positive_weights, private_attention

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from served_world import TOPICS, StandInModel, running_server, serving, small_world
 
-from discreet.device.reports import label, label_mechanism, sketch_mechanism
+from discreet.edge.reader.reports import label, label_mechanism, sketch_mechanism
 from discreet.privacy.guarantee import Unit
 from discreet.privacy.noise import SecureNoise
 from discreet.privacy.release import Release

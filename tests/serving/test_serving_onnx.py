@@ -10,8 +10,8 @@ from served_world import small_world
 
 from discreet.errors import DiscreetError
 from discreet.methods.base import Task
-from discreet.methods.fedrec import FedRec
-from discreet.methods.privaterec import PrivateRec
+from discreet.methods.published.fedrec import FedRec
+from discreet.methods.published.privaterec import PrivateRec
 from discreet.methods.run import Run
 from discreet.privacy.noise import SecureNoise
 from discreet.serving.basis import BasisModel

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from served_world import StandInModel, small_world
 
-from discreet.device.reports import label_mechanism
+from discreet.edge.reader.reports import label_mechanism
 from discreet.privacy.noise import SimulatedNoise
 from discreet.privacy.release_format import encode
 from discreet.serving.keeper import REFRESH_SECONDS, TIDY_SECONDS, Keeper

@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 WEB = ROOT / "src" / "discreet" / "serving" / "web"
 TESTS = ROOT / "tests"
-FOLDERS = {"web": WEB, "support": TESTS / "support", "vectors": TESTS / "device", "protocol": TESTS / "protocol"}
+FOLDERS = {"web": WEB, "support": TESTS / "support", "vectors": TESTS / "edge", "protocol": TESTS / "protocol"}
 CHROMIUM = os.environ.get("DISCREET_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 ORIGIN = "http://discreet.test"
 BLANK = "<!doctype html><title>device</title><link rel=icon href=data:,>"  # no request of the browser's own

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from discreet.device.hostile.publisher import START, WEEK, Publisher
-from discreet.device.transport import Reply
+from discreet.audits.hostile_server.publisher import START, WEEK, Publisher
+from discreet.edge.reader.transport import Reply
 from discreet.privacy.release import Release
 
 __all__ = ["START", "WEEK", "PublisherServer", "serving"]

@@ -8,11 +8,11 @@ from typing import Any
 
 from device_server import START, WEEK, PublisherServer
 
-from discreet.device.articles import Article, Catalogue
-from discreet.device.client import Client
-from discreet.device.device import Device
-from discreet.device.history import Slate
-from discreet.device.terms import Terms
+from discreet.edge.reader.articles import Article, Catalogue
+from discreet.edge.reader.client import Client
+from discreet.edge.reader.device import Device
+from discreet.edge.reader.history import Slate
+from discreet.edge.reader.terms import Terms
 from discreet.protocol.check import check
 
 

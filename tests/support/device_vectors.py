@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from discreet.device.reports import label, label_mechanism, sketch_mechanism
+from discreet.edge.reader.reports import label, label_mechanism, sketch_mechanism
 from discreet.privacy.noise import SecureNoise
 
-PATH = Path(__file__).parents[1] / "device" / "test_vectors.json"
+PATH = Path(__file__).parents[1] / "edge" / "test_vectors.json"
 
 PREFIXES = ("", "00" * 40, "ff" * 40, "ff" * 7 + "00", "ff" * 8 + "00" * 8, "80" * 16, "7f" * 16, "fe" * 32)
 """Bytes that chance would hardly bring: they reach the ends of tables, and need longer tables."""

@@ -2,7 +2,7 @@
 
 import torch
 
-from discreet.federated.secure_sum.plan import Plan
+from discreet.aggregation.secure_sum.plan import Plan
 from discreet.methods.federated import Parties
 from discreet.methods.neural import Part, trained_parameters
 from discreet.methods.node_job import Description, job_opener

@@ -25,7 +25,7 @@ import httpx
 import numpy as np
 
 from discreet.data.synthetic import news_world
-from discreet.device.reports import sketch_mechanism
+from discreet.edge.reader.reports import sketch_mechanism
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 from discreet.privacy.noise import SecureNoise
 from discreet.serving.addresses import listen, url_of

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from discreet.aggregation.secure_sum import Identity
 from discreet.data.open import open_ratings
 from discreet.data.ratings import Ratings
-from discreet.federated.flower.configuration import NodeSettings
-from discreet.federated.nodes import Host, SecureSums
-from discreet.federated.secure_sum import Identity
+from discreet.nodes import Host, SecureSums
+from discreet.nodes.flower.configuration import NodeSettings
 from discreet.vendors.partition import partition
 from discreet.vendors.sharing.job import ShareJob
 from discreet.vendors.sharing.node_job import job_opener

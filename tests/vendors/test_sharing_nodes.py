@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from sharing_consortium import Consortium, job_for, parts, write_csv
 
+from discreet.aggregation.secure_sum import secure_sum
 from discreet.data.synthetic.ratings import ratings_world
 from discreet.errors import DiscreetError, InputError
-from discreet.federated.nodes import NodeSum
-from discreet.federated.secure_sum import secure_sum
+from discreet.nodes import NodeSum
 from discreet.privacy.noise import SimulatedNoise
 from discreet.vendors.sharing import Sharing
 from discreet.vendors.sharing.across import share_across

@@ -14,9 +14,9 @@ from sharing_consortium import Consortium, job_for, with_limit, write_csv
 from discreet.data.open import open_ratings
 from discreet.data.synthetic.ratings import ratings_world
 from discreet.errors import DiscreetError, InputError
-from discreet.federated.flower.configuration import NodeSettings
-from discreet.federated.nodes import Assignment, Contribute, SecureSums
-from discreet.federated.nodes.spending import Spending
+from discreet.nodes import Assignment, Contribute, SecureSums
+from discreet.nodes.flower.configuration import NodeSettings
+from discreet.nodes.spending import Spending
 from discreet.progress import shown
 from discreet.vendors.sharing.across import share_across
 from discreet.vendors.sharing.book import Book

@@ -8,7 +8,9 @@ import pytest
 
 from discreet.data.synthetic.ratings import ratings_world
 from discreet.privacy.guarantee import Adjacency, Adversary, Scope, Status, Unit
-from discreet.vendors.baselines import (
+from discreet.vendors.features import local_prior, popularity_groups, public_features, rating_counts
+from discreet.vendors.gibbs import GibbsMF
+from discreet.vendors.methods.baselines import (
     BiasedMeans,
     DPAverages,
     DPGlobalMean,
@@ -17,8 +19,6 @@ from discreet.vendors.baselines import (
     ItemMeans,
     Local,
 )
-from discreet.vendors.features import local_prior, popularity_groups, public_features, rating_counts
-from discreet.vendors.gibbs import GibbsMF
 from discreet.vendors.partition import folds, partition, pooled
 
 QUICK = GibbsMF(rank=4, iterations=30, burn_in=10)

@@ -7,9 +7,9 @@ from dp_accounting.pld import PLDAccountant
 
 from discreet.data.synthetic.ratings import ratings_world
 from discreet.privacy.guarantee import Adjacency, Adversary, Scope, Status, Unit
-from discreet.vendors.cmf import CMF
-from discreet.vendors.descent import Descent
 from discreet.vendors.method import VendorMethod
+from discreet.vendors.methods.cmf import CMF
+from discreet.vendors.methods.descent import Descent
 from discreet.vendors.partition import folds, partition
 
 

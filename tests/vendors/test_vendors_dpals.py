@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_ratings import random_ratings, seeds, without_user
 
-from discreet.data.movielens import read_ratings
+from discreet.data.formats.movielens import read_ratings
 from discreet.data.synthetic.ratings import ratings_world
 from discreet.privacy.guarantee import Adjacency, Adversary, Scope, Status, Unit
-from discreet.vendors.bounding import at_most, clipped, even_weights, own_deviation
-from discreet.vendors.dpals import DPALS
 from discreet.vendors.method import VendorMethod
+from discreet.vendors.methods.bounding import at_most, clipped, even_weights, own_deviation
+from discreet.vendors.methods.dpals import DPALS
+from discreet.vendors.methods.private_factors import gaussian_epsilon
+from discreet.vendors.methods.private_start import count_and_sum, shares
+from discreet.vendors.methods.user_vectors import ItemFactors, fit_users, normal_equations, unpacked
 from discreet.vendors.partition import folds, partition
-from discreet.vendors.private_factors import gaussian_epsilon
-from discreet.vendors.private_start import count_and_sum, shares
-from discreet.vendors.user_vectors import ItemFactors, fit_users, normal_equations, unpacked
 
 
 def rmse(method, fold, seed=0):

@@ -11,14 +11,14 @@ from small_ratings import random_ratings, seeds, without_rating, without_user
 from discreet.data.synthetic.ratings import ratings_world
 from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Adjacency, Adversary, Status, Unit
-from discreet.vendors.bounding import at_most
-from discreet.vendors.descent import Descent
-from discreet.vendors.fmf import FMF
 from discreet.vendors.method import VendorMethod
+from discreet.vendors.methods.bounding import at_most
+from discreet.vendors.methods.descent import Descent
+from discreet.vendors.methods.fmf import FMF
+from discreet.vendors.methods.private_start import count_and_sum
+from discreet.vendors.methods.user_vectors import ItemFactors, UserRidge, fit_users
+from discreet.vendors.methods.vertical import transposed
 from discreet.vendors.partition import Distribution, Level, folds, partition, selected
-from discreet.vendors.private_start import count_and_sum
-from discreet.vendors.user_vectors import ItemFactors, UserRidge, fit_users
-from discreet.vendors.vertical import transposed
 
 RATING = Level.RATING
 

@@ -11,8 +11,8 @@ from small_ratings import seeds
 
 from discreet.data.synthetic.ratings import ratings_world
 from discreet.privacy.guarantee import Adjacency, Adversary, Status, Unit
-from discreet.vendors.liu import Liu
 from discreet.vendors.method import VendorMethod
+from discreet.vendors.methods.liu import Liu
 from discreet.vendors.partition import folds, partition
 
 

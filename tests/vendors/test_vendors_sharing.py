@@ -8,16 +8,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.audits import sharing as audits
+from discreet.audits.noninterference import leaks
+from discreet.audits.registry import registered
 from discreet.data.ratings import Ratings
 from discreet.data.synthetic.ratings import ratings_world
 from discreet.errors import DiscreetError
-from discreet.privacy.audit.noninterference import leaks
-from discreet.privacy.audit.registry import registered
 from discreet.privacy.noise import SimulatedNoise
-from discreet.vendors.baselines import Local
 from discreet.vendors.gibbs import GibbsMF
+from discreet.vendors.methods.baselines import Local
 from discreet.vendors.partition import Distribution, folds, partition
-from discreet.vendors.sharing import Sharing, audits
+from discreet.vendors.sharing import Sharing
 from discreet.vendors.sharing.budget import Budget
 from discreet.vendors.sharing.contributions import COUNT_WEIGHT, UNIT
 from discreet.vendors.sharing.estimates import BIAS_VARIANCE, RATING_VARIANCE, RATING_WEIGHT, Openings, item_estimates

@@ -14,7 +14,7 @@ from discreet.cli.options import AsJson, console, print_json
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
-    from discreet.privacy.audit import Finding
+    from discreet.audits import Finding
 
 
 def audit(
@@ -40,11 +40,11 @@ def audit(
 
     Example: discreet audit "clipped attention" "randomized response" --plot audit.svg
     """
+    from discreet.audits import run, selected
+    from discreet.audits.report import PLOT_FORMATS, to_json
+    from discreet.audits.report import plot as draw
+    from discreet.audits.shipped import load_audits
     from discreet.plugins import load_plugins
-    from discreet.privacy.audit import run, selected
-    from discreet.privacy.audit.report import PLOT_FORMATS, to_json
-    from discreet.privacy.audit.report import plot as draw
-    from discreet.privacy.audit.shipped import load_audits
 
     if plot is not None and plot.suffix not in PLOT_FORMATS:
         raise DiscreetError(f"{plot}: a plot's name ends in {', '.join(PLOT_FORMATS)}")
@@ -64,7 +64,7 @@ def audit(
 
 
 def _print_table(findings: Sequence[Finding]) -> None:
-    from discreet.privacy.audit.run import FAMILY_ERROR, error_each
+    from discreet.audits.run import FAMILY_ERROR, error_each
 
     table = Table("Mechanism", "Status", "Claim", "Lower bound", "Verdict", box=None, pad_edge=False)
     for finding in findings:

@@ -30,7 +30,7 @@ from discreet.files import claim_folder, mark_files, replacing_file
 from discreet.tabular import check_format
 
 if TYPE_CHECKING:
-    from discreet.evaluation.results import Comparison
+    from discreet.experiments.results import Comparison
 
 
 def compare(
@@ -76,10 +76,10 @@ def compare(
     claim_folder(out, REPORT_FILES)
     from discreet.data.open import open_with_train
     from discreet.data.split import half_of_readers
-    from discreet.evaluation.table import rich_table
+    from discreet.experiments.comparison import Store, variants
+    from discreet.experiments.comparison import compare as run_comparison
+    from discreet.experiments.table import rich_table
     from discreet.methods.base import Task
-    from discreet.methods.experiment import Store, variants
-    from discreet.methods.experiment import compare as run_comparison
     from discreet.methods.registry import BASELINES
 
     names = [name.strip() for name in methods.split(",")] if methods is not None else list(BASELINES)
@@ -103,9 +103,9 @@ def compare(
 
 def save_comparison(comparison: Comparison, folder: Path) -> None:
     """Write the comparison for people (report.html, comparison.md), for scripts (comparison.json), and its plots."""
-    from discreet.evaluation.plots import epsilon_plot_svg, write_auc_plot, write_epsilon_plot
-    from discreet.evaluation.report import write_report
-    from discreet.evaluation.table import markdown_table
+    from discreet.experiments.plots import epsilon_plot_svg, write_auc_plot, write_epsilon_plot
+    from discreet.experiments.report import write_report
+    from discreet.experiments.table import markdown_table
 
     command = shlex.join(["discreet", *sys.argv[1:]])
     claim_folder(folder, REPORT_FILES)

@@ -39,9 +39,9 @@ def demo(
     from discreet.cli.compare import save_comparison
     from discreet.data.open import open_news
     from discreet.data.synthetic import news_world, write_mind
-    from discreet.evaluation.table import rich_table
+    from discreet.experiments.comparison import Store, compare, variants
+    from discreet.experiments.table import rich_table
     from discreet.methods.base import Task
-    from discreet.methods.experiment import Store, compare, variants
     from discreet.methods.registry import BASELINES
     from discreet.serving.addresses import listen
 

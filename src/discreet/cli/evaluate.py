@@ -43,14 +43,14 @@ def evaluate(
     Example: discreet evaluate runs/privaterec world --epsilon-serving 1,10
     """
     from discreet.data.open import open_with_train
-    from discreet.evaluation.results import Comparison
-    from discreet.evaluation.table import rich_table
     from discreet.evaluation.uncertainty import estimate
+    from discreet.experiments.comparison import measure, result_of, split_of
+    from discreet.experiments.results import Comparison
+    from discreet.experiments.table import rich_table
     from discreet.files import add_to_folder
     from discreet.methods.base import Task
     from discreet.methods.click_reports.oneshot import OneShot
     from discreet.methods.click_reports.rankings import qualities, three_rankings
-    from discreet.methods.experiment import measure, result_of, split_of
     from discreet.methods.neural import NeuralMethod
     from discreet.methods.run import Run
 

@@ -12,12 +12,12 @@ from discreet.cli.options import AsJson, console, print_json
 
 def list_all(as_json: AsJson = False) -> None:
     """Show methods with their settings, models, privacy mechanisms, vendors' methods and experiments, a line each."""
+    from discreet.experiments.vendors.reproduce import EXPERIMENTS
     from discreet.methods.registry import METHODS, setting_schema
     from discreet.models.registry import MODELS
     from discreet.plugins import load_plugins
     from discreet.privacy.mechanisms.registry import MECHANISMS
     from discreet.vendors.registry import METHODS as VENDOR_METHODS
-    from discreet.vendors.reproduce import EXPERIMENTS
 
     load_plugins()
     methods = [{"method": n, "about": _first_line(m), "settings": setting_schema(n)} for n, m in METHODS.items()]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
-    from discreet.federated.flower.configuration import NodeSettings
-    from discreet.federated.nodes import Contribute, OpenJob
+    from discreet.nodes import Contribute, OpenJob
+    from discreet.nodes.flower.configuration import NodeSettings
 
 KINDS = {
     "train": "discreet.methods.node_job",

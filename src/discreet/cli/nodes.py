@@ -17,7 +17,7 @@ from discreet.errors import DiscreetError, InputError
 from discreet.progress import notice
 
 if TYPE_CHECKING:
-    from discreet.federated.flower.configuration import Noise
+    from discreet.nodes.flower.configuration import Noise
 
 app = typer.Typer(help="Machines that train or share together over Flower.", no_args_is_help=True)
 
@@ -56,7 +56,7 @@ def write(
 
     Example: discreet nodes write world --nodes 4 --out deployment
     """
-    from discreet.federated.flower.configuration import write_deployment
+    from discreet.nodes.flower.configuration import write_deployment
 
     _check_data(data)
     epsilon, noise = _one_epsilon(most_epsilon, simulated_noise), _noise(simulated_noise)
@@ -84,7 +84,7 @@ def new(
 
     Example: discreet nodes new 2 my-readers --out deployment
     """
-    from discreet.federated.flower.configuration import NodeSettings, is_part, write_node
+    from discreet.nodes.flower.configuration import NodeSettings, is_part, write_node
 
     _check_data(data)
     if part is not None and not is_part(part):
@@ -112,10 +112,10 @@ def host(node_folder: NodeFolder) -> None:
     from threading import Event
 
     from discreet.cli.node_jobs import open_job_for
-    from discreet.federated.flower.configuration import read_node
-    from discreet.federated.flower.host_socket import serve_host
-    from discreet.federated.nodes import Host
-    from discreet.federated.nodes.schedule import on_schedule
+    from discreet.nodes import Host
+    from discreet.nodes.flower.configuration import read_node
+    from discreet.nodes.flower.host_socket import serve_host
+    from discreet.nodes.schedule import on_schedule
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     settings = read_node(node_folder)
@@ -141,10 +141,10 @@ def run(
 
     Example: discreet nodes run deployment/node-2 --superlink server.example:9092 --root-certificates ca.crt
     """
-    from discreet.federated.flower.configuration import read_node
-    from discreet.federated.flower.deployment import SuperLink
-    from discreet.federated.flower.node_processes import NodeProcesses
-    from discreet.federated.flower.processes import require_flower
+    from discreet.nodes.flower.configuration import read_node
+    from discreet.nodes.flower.deployment import SuperLink
+    from discreet.nodes.flower.node_processes import NodeProcesses
+    from discreet.nodes.flower.processes import require_flower
 
     require_flower()
     settings = read_node(node_folder)
@@ -177,10 +177,10 @@ def server(
 
     Example: discreet nodes server deployment --address server.example:9092
     """
-    from discreet.federated.flower.certificates import write_certificates
-    from discreet.federated.flower.configuration import read_roster
-    from discreet.federated.flower.processes import require_flower
-    from discreet.federated.flower.server_processes import ServerProcesses
+    from discreet.nodes.flower.certificates import write_certificates
+    from discreet.nodes.flower.configuration import read_roster
+    from discreet.nodes.flower.processes import require_flower
+    from discreet.nodes.flower.server_processes import ServerProcesses
 
     require_flower()
     host, sign, port = address.rpartition(":")
@@ -216,7 +216,7 @@ def start(folder: Deployment, starting: Starting = _STARTING) -> None:
 
     Example: discreet nodes start deployment
     """
-    from discreet.federated.flower.loopback import Loopback
+    from discreet.nodes.flower.loopback import Loopback
 
     _stop_by_signal()
     with Loopback(folder, starting=starting) as deployment:
@@ -236,13 +236,13 @@ def list_nodes(
 
     Example: discreet nodes list deployment
     """
-    from discreet.federated.flower.configuration import read_roster
-    from discreet.federated.flower.deployment import SuperLink, submit
+    from discreet.nodes.flower.configuration import read_roster
+    from discreet.nodes.flower.deployment import SuperLink, submit
 
     roster = read_roster(folder / "roster.json")
     link = SuperLink.of(folder)
     once = {"times": 1, "patience": patience}
-    (answered,) = submit("discreet.federated.flower.trial:knock", once, link, alone=False)
+    (answered,) = submit("discreet.nodes.flower.trial:knock", once, link, alone=False)
     if as_json:
         nodes = [{"node": node, "answers": node in answered["nodes"]} for node in roster]
         print_json({"superlink": link.address, "nodes": nodes, "seconds": answered["seconds"]})
@@ -255,7 +255,7 @@ def list_nodes(
 def next_command(folder: Path) -> str:
     """What to do with a deployment that was started, by the data of its first node: a command that works as it is."""
     from discreet.data.open import recognise
-    from discreet.federated.flower.configuration import node_folders, read_node
+    from discreet.nodes.flower.configuration import node_folders, read_node
 
     data = read_node(next(iter(node_folders(folder).values()))).data
     if recognise(data) == "ratings":

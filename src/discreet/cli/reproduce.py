@@ -37,9 +37,9 @@ def reproduce(
     claim_folder(out, [f"{name}.{ending}" for ending in ("md", "json", "svg")])
     from discreet.data.open import open_ratings
     from discreet.evaluation.grid import Grid
-    from discreet.vendors.compare import Store
-    from discreet.vendors.reproduce import EXPERIMENTS, Effort
-    from discreet.vendors.reproduce import reproduce as run_experiment
+    from discreet.experiments.vendors.comparison import Store
+    from discreet.experiments.vendors.reproduce import EXPERIMENTS, Effort
+    from discreet.experiments.vendors.reproduce import reproduce as run_experiment
 
     if name not in EXPERIMENTS:
         raise DiscreetError(f"there is no experiment '{name}'; known are {', '.join(EXPERIMENTS)}")

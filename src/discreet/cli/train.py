@@ -114,7 +114,7 @@ def train(
         return train_to_run(chosen, task, seed, out, **how, federation=federation, inputs=inputs)
 
     if engine is Engine.FLOWER:
-        from discreet.federated.flower.simulation import simulate
+        from discreet.nodes.flower.simulation import simulate
 
         hosts, roster = hosts_in_process(task, nodes or 4)
         run = simulate(lambda over: trained(AcrossNodes(over, roster, patience, simulated=True)), hosts)
@@ -135,9 +135,9 @@ def _on_deployment(
     patience: float,
 ) -> None:
     """Have the deployment's server train, which writes the run to `out`."""
-    from discreet.federated.flower.configuration import read_node, read_roster
-    from discreet.federated.flower.deployment import SuperLink, submit
     from discreet.methods.registry import plain_settings
+    from discreet.nodes.flower.configuration import read_node, read_roster
+    from discreet.nodes.flower.deployment import SuperLink, submit
 
     here = [read_node(node) for node in sorted(folder.glob("node-*"))]
     arguments = {

@@ -106,12 +106,12 @@ def compare(
     check_format(table_format)
     claim_folder(out, REPORT_FILES)
     from discreet.data.open import open_ratings
-    from discreet.vendors.compare import Design, Store
-    from discreet.vendors.compare import compare as run_comparison
+    from discreet.experiments.vendors.comparison import Design, Store
+    from discreet.experiments.vendors.comparison import compare as run_comparison
+    from discreet.experiments.vendors.report import legend, rich_table, save_comparison
     from discreet.vendors.gibbs import GibbsMF
     from discreet.vendors.partition import Distribution, Sizes
     from discreet.vendors.registry import METHODS, Setting, make_methods
-    from discreet.vendors.report import legend, rich_table, save_comparison
 
     names = [name.strip() for name in methods.split(",")] if methods is not None else list(METHODS)
     budgets = parse_epsilons(epsilon)

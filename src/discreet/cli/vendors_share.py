@@ -114,7 +114,7 @@ def read(
 
     Example: discreet vendors read releases.safetensors vendors-nodes/node-1
     """
-    from discreet.federated.flower.configuration import read_node
+    from discreet.nodes.flower.configuration import read_node
     from discreet.vendors.gibbs import GibbsMF
     from discreet.vendors.sharing.catalogue import on_catalogue, vendor_ratings
     from discreet.vendors.sharing.reader import gain, open_reader
@@ -147,7 +147,7 @@ def catalogue(path: Path, scale: str | None) -> tuple[tuple[str, ...], tuple[flo
 
 def vendors_nodes(vendors: int | None, engine: EngineChoice, superlink: Path | None) -> tuple[int, ...]:
     """The numbers of the vendors' nodes: those of the deployment, or from 1 on."""
-    from discreet.federated.flower.configuration import read_roster
+    from discreet.nodes.flower.configuration import read_roster
 
     if superlink is None:
         if vendors is None:
@@ -165,7 +165,7 @@ def share_on_one_machine(
     job: ShareJob, engine: EngineChoice, ratings: Path, folder: Path, out: Path, patience: float
 ) -> None:
     """Run the job with every vendor's node in this process, each with its part of the ratings."""
-    from discreet.federated.nodes import LocalNodes
+    from discreet.nodes import LocalNodes
     from discreet.vendors.sharing.across import share_over
     from discreet.vendors.sharing.in_process import hosts_in_process, trial_nodes
 
@@ -174,16 +174,16 @@ def share_on_one_machine(
     if engine is EngineChoice.local:
         share_over(LocalNodes(hosts), roster, job, out, patience)
         return
-    from discreet.federated.flower.simulation import simulate
+    from discreet.nodes.flower.simulation import simulate
 
     simulate(lambda nodes: share_over(nodes, roster, job, out, patience), hosts)
 
 
 def share_on_deployment(job: ShareJob, folder: Path, out: Path, patience: float) -> None:
     """Run the job on the SuperLink of a deployment; the server's disk is this one's."""
-    from discreet.federated.flower.configuration import read_roster
-    from discreet.federated.flower.deployment import SuperLink, submit
     from discreet.files import replacing_file
+    from discreet.nodes.flower.configuration import read_roster
+    from discreet.nodes.flower.deployment import SuperLink, submit
 
     link, description = SuperLink.of(folder), out.with_name(f"{out.name}.job")
     with replacing_file(description) as draft:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.movielens import refuse_table
+from discreet.data.formats.movielens import refuse_table
 from discreet.data.news import Impressions, NewsData
 from discreet.data.open import open_news, open_ratings, recognise
 from discreet.data.ratings import Ratings

@@ -7,13 +7,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
-from discreet.data.adressa import is_adressa, read_adressa
 from discreet.data.archive import is_archive
 from discreet.data.clicks import NEGATIVES
-from discreet.data.ebnerd import ebnerd_splits, read_ebnerd
-from discreet.data.globo import is_globo, read_globo
-from discreet.data.mind import mind_splits, read_mind
-from discreet.data.movielens import is_ratings_file, ratings_file, read_ratings
+from discreet.data.formats.adressa import is_adressa, read_adressa
+from discreet.data.formats.ebnerd import ebnerd_splits, read_ebnerd
+from discreet.data.formats.globo import is_globo, read_globo
+from discreet.data.formats.mind import mind_splits, read_mind
+from discreet.data.formats.movielens import is_ratings_file, ratings_file, read_ratings
 from discreet.data.news import NewsData
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError

@@ -6,17 +6,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from discreet.aggregation.secure_sum.keys import Identity
 from discreet.errors import DiscreetError
-from discreet.federated.nodes import Answer, Contribute, Host, LocalNodes, Nodes, SecureSums
-from discreet.federated.nodes.sums import LostRound
-from discreet.federated.objective import Parameters
-from discreet.federated.rounds import Round, RoundResult
-from discreet.federated.secure_sum.keys import Identity
 from discreet.methods.base import Task
 from discreet.methods.federated import FederatedMethod
 from discreet.methods.neural import Part, Setup
 from discreet.methods.node_job import Description, TrainingNode, write_task
+from discreet.nodes import Answer, Contribute, Host, LocalNodes, Nodes, SecureSums
+from discreet.nodes.sums import LostRound
 from discreet.progress import notice
+from discreet.training.objective import Parameters
+from discreet.training.rounds import Round, RoundResult
 
 PATIENCE = 120.0
 """Seconds that nodes have for each step of a round, unless told otherwise."""

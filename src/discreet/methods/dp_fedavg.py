@@ -16,24 +16,24 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from discreet.aggregation.secure_sum.plan import DROPPING
 from discreet.errors import DiscreetError
-from discreet.federated.chance import Attendance, SimulatedChance
-from discreet.federated.lattice import Integers, flat_rows, unflat
-from discreet.federated.objective import Parameters
-from discreet.federated.optimisers import SGD, Optimiser
-from discreet.federated.rounds import RoundResult
-from discreet.federated.secure_sum.plan import DROPPING
-from discreet.federated.simulator import client_differences, client_gradients
 from discreet.methods.base import State, Task
 from discreet.methods.federated import FederatedMethod, Parties
 from discreet.methods.neural import Setup
+from discreet.methods.published.serving import NoisedVector
 from discreet.methods.ranking import OnDevice, Serving
-from discreet.methods.serving import NoisedVector
+from discreet.privacy.accounting.lattice_price import LatticePrice
 from discreet.privacy.distributed_gaussian import DistributedGaussian
 from discreet.privacy.guarantee import Guarantee, Scope
-from discreet.privacy.lattice_price import LatticePrice
 from discreet.privacy.mechanisms.base import Calibration
 from discreet.privacy.participation import epsilon_hidden, epsilon_seen, multiplier_for, user_guarantee
+from discreet.training.chance import Attendance, SimulatedChance
+from discreet.training.lattice import Integers, flat_rows, unflat
+from discreet.training.objective import Parameters
+from discreet.training.optimisers import SGD, Optimiser
+from discreet.training.rounds import RoundResult
+from discreet.training.simulator import client_differences, client_gradients
 
 MOST_READERS = 10**8
 """The lattice has room for the updates of so many readers in one sum."""

@@ -16,16 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from discreet.federated.lattice import Integers, ReadersSum
-from discreet.federated.objective import Parameters
-from discreet.federated.participation import choose_clients, round_size
-from discreet.federated.rounds import Round, RoundResult
-from discreet.federated.samples import Samples
-from discreet.federated.secure_sum.plan import COLLUDING
-from discreet.federated.simulator import SummedGradient, summed_gradient
+from discreet.aggregation.secure_sum.plan import COLLUDING
 from discreet.methods.base import State, Task
 from discreet.methods.neural import NeuralMethod, Setup
 from discreet.privacy.guarantee import Guarantee
+from discreet.training.lattice import Integers, ReadersSum
+from discreet.training.objective import Parameters
+from discreet.training.participation import choose_clients, round_size
+from discreet.training.rounds import Round, RoundResult
+from discreet.training.samples import Samples
+from discreet.training.simulator import SummedGradient, summed_gradient
 
 
 @dataclass(frozen=True)

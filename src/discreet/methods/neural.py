@@ -20,13 +20,6 @@ from torch import Tensor
 
 from discreet.data.news import Impressions
 from discreet.errors import DiscreetError
-from discreet.federated.chance import Chance, SimulatedChance
-from discreet.federated.checkpoint import CheckpointFile
-from discreet.federated.clients import Clients
-from discreet.federated.network import Network
-from discreet.federated.objective import Parameters
-from discreet.federated.optimisers import Optimiser
-from discreet.federated.rounds import Round, train_rounds
 from discreet.methods.base import Method, Scores, State, Task
 from discreet.methods.ranking import Serving, score_impressions
 from discreet.methods.watching import Watch
@@ -37,6 +30,13 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.text.encode import WORD_VECTORS_VARIABLE, TextVectors
 from discreet.text.word_vectors import read_word_vectors
 from discreet.text.words import Vocabulary
+from discreet.training.chance import Chance, SimulatedChance
+from discreet.training.checkpoint import CheckpointFile
+from discreet.training.clients import Clients
+from discreet.training.network import Network
+from discreet.training.objective import Parameters
+from discreet.training.optimisers import Optimiser
+from discreet.training.rounds import Round, train_rounds
 
 NAMES = ("words", "categories", "subcategories")
 

@@ -29,19 +29,19 @@ from safetensors.torch import load, save
 from discreet.data.news import Articles, NewsData
 from discreet.data.open import open_with_train
 from discreet.errors import DiscreetError, InputError
-from discreet.federated.chance import Attendance, Chance, Positions, SecretChance, SimulatedChance
-from discreet.federated.flower.configuration import NodeSettings
-from discreet.federated.lattice import Integers
-from discreet.federated.nodes import Assignment, Contribute, OpenJob
-from discreet.federated.nodes.spending import Spending
-from discreet.federated.objective import Parameters
 from discreet.methods.base import Task
 from discreet.methods.federated import FederatedMethod, Parties
 from discreet.methods.neural import Part, Setup, fixed_parts, title_vectors
 from discreet.methods.registry import method_from_plain, plain_settings
+from discreet.nodes import Assignment, Contribute, OpenJob
+from discreet.nodes.flower.configuration import NodeSettings
+from discreet.nodes.spending import Spending
 from discreet.privacy.guarantee import Guarantee, Scope
 from discreet.privacy.noise import Noise
 from discreet.progress import notice
+from discreet.training.chance import Attendance, Chance, Positions, SecretChance, SimulatedChance
+from discreet.training.lattice import Integers
+from discreet.training.objective import Parameters
 
 KIND = "train"
 FORMAT = 2

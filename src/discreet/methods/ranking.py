@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from discreet.data.news import Impressions
-from discreet.federated.layout import by_length, gather, history_bucket
-from discreet.federated.network import Network
-from discreet.federated.samples import spans
 from discreet.methods.base import Scores
 from discreet.models.features import ArticleTable, encode_all
 from discreet.privacy.guarantee import Guarantee
 from discreet.progress import track
+from discreet.training.layout import by_length, gather, history_bucket
+from discreet.training.network import Network
+from discreet.training.samples import spans
 
 _HISTORIES = 1024  # encoded at a time
 _PAIRS = 1 << 17  # candidates scored at a time

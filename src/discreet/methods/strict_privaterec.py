@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.device.reports import LabelMechanism
+from discreet.edge.reader.reports import LabelMechanism
 from discreet.errors import DiscreetError
 from discreet.methods.base import State
 from discreet.methods.click_reports.collect import Read, Sender, Sketches

@@ -11,13 +11,13 @@ from typing import Any
 
 from discreet.data.open import open_with_train
 from discreet.errors import DiscreetError
-from discreet.federated.nodes import Nodes
 from discreet.methods.across import AcrossNodes
 from discreet.methods.base import Method, Task
 from discreet.methods.federated import FederatedMethod, Federation
 from discreet.methods.place import refuse_surprises
 from discreet.methods.registry import method_from_plain
 from discreet.methods.run import Run
+from discreet.nodes import Nodes
 
 
 def train_to_run(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.news import Impressions
-from discreet.device.reports import LabelMechanism
+from discreet.edge.reader.reports import LabelMechanism
 from discreet.errors import DiscreetError
 from discreet.methods.base import State, Task
 from discreet.methods.click_reports.collect import Read, Sender, Sketches, histories_at_first_sight

@@ -11,11 +11,11 @@ import numpy as np
 
 from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import ranking_metrics
-from discreet.federated.checkpoint import Checkpoint
-from discreet.federated.rounds import RoundResult
 from discreet.methods.base import Task
 from discreet.methods.ranking import Serving, score_impressions
 from discreet.progress import detail, status
+from discreet.training.checkpoint import Checkpoint
+from discreet.training.rounds import RoundResult
 
 if TYPE_CHECKING:
     from discreet.methods.neural import Setup

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import DiscreetError
-from discreet.privacy.lattice_price import (
+from discreet.privacy.accounting.lattice_price import (
     SMALLEST_HIDDEN,
     SMALLEST_PART,
     LatticePrice,

@@ -37,8 +37,8 @@ from dp_accounting import DpEvent, GaussianDpEvent
 from numpy.typing import NDArray
 
 from discreet.privacy.accounting import calibrate, compose, sampled_rounds
+from discreet.privacy.accounting.lattice_price import EPSILON_RESERVE, NO_LATTICE, RESERVE, LatticePrice
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
-from discreet.privacy.lattice_price import EPSILON_RESERVE, NO_LATTICE, RESERVE, LatticePrice
 from discreet.privacy.mechanisms.checks import check_count, check_delta, check_epsilon, check_positive
 from discreet.privacy.mechanisms.gaussian import analytic_multiplier, gaussian_delta
 from discreet.privacy.noise import Noise

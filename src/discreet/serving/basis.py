@@ -19,9 +19,8 @@ import torch
 from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError
-from discreet.federated.network import Network
 from discreet.methods.neural import trained_parameters
-from discreet.methods.privaterec import PrivateRec
+from discreet.methods.published.privaterec import PrivateRec
 from discreet.methods.run import Run
 from discreet.models.base import NewsModel
 from discreet.models.features import ArticleTable, encode_all
@@ -33,6 +32,7 @@ from discreet.protocol.check import limits
 from discreet.serving.terms import SketchTerms
 from discreet.text.encode import encode_texts
 from discreet.text.word_vectors import unit_rows
+from discreet.training.network import Network
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from discreet.errors import DiscreetError
 from discreet.files import replacing_file
+from discreet.methods.published.serving import attention
 from discreet.methods.run import Run
-from discreet.methods.serving import attention
 from discreet.models.base import ArticleBatch, NewsModel
 from discreet.serving.basis import trained_network
 

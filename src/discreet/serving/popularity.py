@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.device.reports import label_mechanism
+from discreet.edge.reader.reports import label_mechanism
 from discreet.methods.click_reports.popularity import inclusion, show_variance
 from discreet.privacy.release import Release
 from discreet.serving.store import Store

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.device.reports import label_mechanism, sketch_mechanism
+from discreet.edge.reader.reports import label_mechanism, sketch_mechanism
 from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.mechanisms.attention import ClippedAttention

@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Guarantee
-from discreet.vendors.baselines import DPAverages, Full, GlobalMean, ItemMeans, Local
-from discreet.vendors.cmf import CMF
-from discreet.vendors.dpals import DPALS
 from discreet.vendors.features import local_prior
-from discreet.vendors.fmf import FMF
 from discreet.vendors.gibbs import FittedGibbs, GibbsMF
-from discreet.vendors.hua import Hua
-from discreet.vendors.liu import Liu
 from discreet.vendors.method import VendorMethod
+from discreet.vendors.methods.baselines import DPAverages, Full, GlobalMean, ItemMeans, Local
+from discreet.vendors.methods.cmf import CMF
+from discreet.vendors.methods.dpals import DPALS
+from discreet.vendors.methods.fmf import FMF
+from discreet.vendors.methods.hua import Hua
+from discreet.vendors.methods.liu import Liu
+from discreet.vendors.methods.vertical import transposed
 from discreet.vendors.partition import Distribution, Level, check_level
 from discreet.vendors.sharing import Sharing
-from discreet.vendors.vertical import transposed
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What all devices of a data set send: a sketch for each reader's history, a label for each impression.
 
-This simulates the devices with their own code (`discreet.device.reports`) and seeded noise. A reader's clicks are
+This simulates the devices with their own code (`discreet.edge.reader.reports`) and seeded noise. A reader's clicks are
 released once: the history before the first impression in one sketch, or `epochs` of them; clicks that have come since
 in one more sketch when the reader next appears in a later split. A release is never made twice.
 """
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.news import Impressions
-from discreet.device.reports import LabelMechanism, label, sketch_mechanism
+from discreet.edge.reader.reports import LabelMechanism, label, sketch_mechanism
 from discreet.privacy.noise import SimulatedNoise
 
 Ints = NDArray[np.int64]

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.news import Impressions
-from discreet.methods import known
 from discreet.methods.base import Task
-from discreet.methods.baselines import Recency
+from discreet.methods.baselines import Recency, known
 from discreet.methods.click_reports.popularity import Evidence
 from discreet.methods.click_reports.public import PublicSpace
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.device.reports import LabelMechanism, label_mechanism
+from discreet.edge.reader.reports import LabelMechanism, label_mechanism
 from discreet.errors import DiscreetError
 from discreet.methods.base import State
 from discreet.methods.click_reports.collect import Sender, Sketches, topic_counts

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.news import Impressions
-from discreet.device.reports import LabelMechanism
+from discreet.edge.reader.reports import LabelMechanism
 from discreet.errors import DiscreetError
 from discreet.methods.base import Method, Scores, State, Task
+from discreet.methods.baselines.similarity import mean_of_history
 from discreet.methods.click_reports.collect import (
     Sender,
     Sketches,
@@ -27,7 +28,6 @@ from discreet.methods.click_reports.fit import Reported, Weights, train_on_repor
 from discreet.methods.click_reports.interest import Reader
 from discreet.methods.click_reports.popularity import Evidence
 from discreet.methods.click_reports.public import PublicSpace
-from discreet.methods.similarity import mean_of_history
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 
 _RANKINGS = ("release", "device")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.news import Impressions
-from discreet.device.reports import LabelMechanism
+from discreet.edge.reader.reports import LabelMechanism
 from discreet.methods.click_reports.collect import Labels
 from discreet.privacy.mechanisms.randomized_response import RandomizedResponse
 

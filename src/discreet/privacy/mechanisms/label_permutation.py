@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from dp_accounting import DpEvent, NonPrivateDpEvent
 
-from discreet.privacy.accounting_events import ApproximateDpEvent
+from discreet.privacy.accounting.events import ApproximateDpEvent
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.mechanisms.base import Mechanism, Sensitivity
 from discreet.privacy.mechanisms.checks import check_count, check_epsilon, check_substitution, checked_index

@@ -14,7 +14,7 @@ from dp_accounting import DpEvent, ZCDpEvent
 from dp_accounting.dp_event import DiscreteLaplaceDpEvent
 from numpy.typing import NDArray
 
-from discreet.privacy.accounting_zcdp import gaussian_rho, zcdp_epsilon
+from discreet.privacy.accounting.zcdp import gaussian_rho, zcdp_epsilon
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.mechanisms.base import Calibration, Mechanism
 from discreet.privacy.mechanisms.checks import check_delta, check_epsilon

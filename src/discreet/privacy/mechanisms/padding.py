@@ -12,7 +12,7 @@ import numpy as np
 from dp_accounting import DpEvent
 from numpy.typing import NDArray
 
-from discreet.privacy.accounting_events import PaddedDpEvent
+from discreet.privacy.accounting.events import PaddedDpEvent
 from discreet.privacy.guarantee import Adjacency, Guarantee, Unit
 from discreet.privacy.mechanisms.base import Mechanism, Sensitivity
 from discreet.privacy.mechanisms.checks import check_count, check_epsilon

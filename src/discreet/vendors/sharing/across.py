@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from discreet.errors import DiscreetError, InputError
-from discreet.federated.nodes import Nodes, NodeSum, SecureSums
+from discreet.nodes import Nodes, NodeSum, SecureSums
 from discreet.progress import notice
 from discreet.vendors.sharing.contributions import Integers
 from discreet.vendors.sharing.job import ShareJob

@@ -6,7 +6,7 @@ user of the rest.
 
 **Theorem.** Let the rounds' vectors have L2 sensitivities Δ_r, and let σ_r/Δ_r = m/√s_r with Σ s_r = 1. Then all rounds
 together, each free to depend on the earlier ones' results, are (ε, δ)-DP for the (ε₀, δ₀) of the analytic Gaussian of
-multiplier m, and what the lattice costs beside it (`discreet.privacy.lattice_price`).
+multiplier m, and what the lattice costs beside it (`discreet.privacy.accounting.lattice_price`).
 
 Proof. Contributions are whole numbers, so that theorem applies to the N − 1 − t parts that stay hidden, and continuous
 noise remains to be accounted for. A round with share s is √s/m-GDP (Gaussian differential privacy). Which share the
@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import DiscreetError
+from discreet.privacy.accounting.lattice_price import NoiseRound, lattice_price, part_deviation
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
-from discreet.privacy.lattice_price import NoiseRound, lattice_price, part_deviation
 from discreet.privacy.mechanisms.gaussian import analytic_multiplier, gaussian_delta
 
 LARGEST_EPSILON = 20.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from discreet.errors import InputError
-from discreet.federated.flower.configuration import node_folders, read_node, read_roster, write_deployment
-from discreet.federated.nodes import Answer, Host
+from discreet.nodes import Answer, Host
+from discreet.nodes.flower.configuration import node_folders, read_node, read_roster, write_deployment
 from discreet.vendors.sharing.node_job import job_opener
 
 

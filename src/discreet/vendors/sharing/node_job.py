@@ -24,9 +24,9 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
-from discreet.federated.flower.configuration import NodeSettings
-from discreet.federated.nodes import Assignment, Contribute, OpenJob
-from discreet.federated.nodes.spending import Spending
+from discreet.nodes import Assignment, Contribute, OpenJob
+from discreet.nodes.flower.configuration import NodeSettings
+from discreet.nodes.spending import Spending
 from discreet.privacy.noise import Noise, SecureNoise, SimulatedNoise
 from discreet.progress import notice
 from discreet.vendors.sharing.book import Book, Given

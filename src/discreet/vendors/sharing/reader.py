@@ -9,9 +9,9 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
-from discreet.vendors.baselines import Local
 from discreet.vendors.gibbs import FittedGibbs, GibbsMF
 from discreet.vendors.method import Predictor
+from discreet.vendors.methods.baselines import Local
 from discreet.vendors.partition import Fold, folds
 from discreet.vendors.sharing.book import Book, Given
 from discreet.vendors.sharing.contributions import UNIT

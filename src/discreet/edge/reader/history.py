@@ -1,0 +1,266 @@
+"""What a device remembers: clicks, slates, which epochs were sketched, open articles, reports not yet sent.
+
+One SQLite file, readable by its owner only. Every change is one transaction, so a crash leaves the old state or the
+new. Nothing here leaves the device but through `Device` and the reports that it made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from discreet.edge.reader.articles import Article
+from discreet.errors import DiscreetError
+from discreet.protocol.check import API, limits
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS click (
+    number INTEGER PRIMARY KEY, time INTEGER NOT NULL, epoch INTEGER NOT NULL, article TEXT NOT NULL,
+    category TEXT NOT NULL, open INTEGER NOT NULL, slate TEXT, space TEXT NOT NULL, topic INTEGER NOT NULL,
+    vector BLOB NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS click_by_epoch ON click (epoch);
+CREATE TABLE IF NOT EXISTS shown (
+    number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, epoch INTEGER NOT NULL, slate TEXT
+) STRICT;
+CREATE TABLE IF NOT EXISTS plan (
+    epoch INTEGER PRIMARY KEY, space TEXT NOT NULL, told INTEGER, pseudonym TEXT NOT NULL, reported INTEGER NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS open_article (id TEXT PRIMARY KEY, title TEXT NOT NULL, category TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS report (number INTEGER PRIMARY KEY, body TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+"""
+
+
+@dataclass(frozen=True)
+class Click:
+    """One click; `is_open` is 1 if it may be told in clear, `slate` the name of the slate it was made in.
+
+    `space`, `topic` and `vector` are the article's at the time, for when it is no longer published.
+    """
+
+    time: int
+    epoch: int
+    article: str
+    category: str
+    is_open: int
+    slate: str | None
+    space: str
+    topic: int
+    vector: bytes
+
+
+@dataclass(frozen=True)
+class Slate:
+    """The articles that a server sent, in its order, with its name for them and its signature."""
+
+    id: str
+    model: str
+    articles: tuple[str, ...]
+    signature: str
+
+    @property
+    def name(self) -> str:
+        """The device's own name for it, made from all that it is: a slate that differs in anything has another."""
+        content = [API, self.model, self.id, self.signature, list(self.articles)]
+        text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was decided about an epoch before its sketch was made, for ever.
+
+    Attributes:
+        epoch: The epoch.
+        space: The topic space of its sketch.
+        told: From how many clicks it was made, as the server is told; None where that is a secret.
+        pseudonym: Under which name it is reported.
+        reported: Whether its report was made.
+    """
+
+    epoch: int
+    space: str
+    told: int | None
+    pseudonym: str
+    reported: int = 0
+
+
+class History:
+    """The file."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = path
+        if isinstance(path, Path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        self._one_at_a_time = threading.Lock()
+        try:
+            self._connection = sqlite3.connect(path, timeout=30.0, isolation_level=None, check_same_thread=False)
+            for setting in ("journal_mode = DELETE", "synchronous = FULL", "secure_delete = ON"):
+                self._connection.execute(f"PRAGMA {setting}")
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+        with self._transaction() as connection:
+            for statement in _SCHEMA.strip().split(";\n"):
+                connection.execute(statement)
+
+    def add_click(self, click: Click) -> None:
+        """Remember a click."""
+        c = click
+        row = (c.time, c.epoch, c.article, c.category, c.is_open, c.slate, c.space, c.topic, c.vector)
+        with self._transaction() as connection:
+            connection.execute("INSERT INTO click VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+    def clicks(self, *, epoch: int | None = None, slate: str | None = None) -> list[Click]:
+        """The clicks of an epoch or of a slate, or all, in the order they were made."""
+        with self._transaction() as connection:
+            rows = connection.execute(
+                "SELECT time, epoch, article, category, open, slate, space, topic, vector FROM click"
+                " WHERE epoch = COALESCE(?, epoch) AND (? IS NULL OR slate = ?) ORDER BY number",
+                (epoch, slate, slate),
+            ).fetchall()
+        return [Click(*row) for row in rows]
+
+    def last_epoch(self) -> int | None:
+        """The latest epoch of which anything is remembered."""
+        with self._transaction() as connection:
+            (epoch,) = connection.execute(
+                "SELECT MAX(epoch) FROM (SELECT epoch FROM click UNION SELECT epoch FROM shown UNION"
+                " SELECT epoch FROM plan)"
+            ).fetchone()
+        return None if epoch is None else int(epoch)
+
+    def epochs(self) -> set[int]:
+        """The epochs in which there were clicks."""
+        with self._transaction() as connection:
+            return {row[0] for row in connection.execute("SELECT DISTINCT epoch FROM click")}
+
+    def add_slate(self, slate: Slate, epoch: int) -> bool:
+        """Remember a slate that was shown; False for one whose name is known, which is never kept again."""
+        kept = json.dumps([slate.id, slate.model, slate.articles, slate.signature])
+        with self._transaction() as connection:
+            row = (slate.name, epoch, kept)
+            added = connection.execute("INSERT OR IGNORE INTO shown VALUES (NULL, ?, ?, ?)", row)
+            return added.rowcount == 1
+
+    def slate(self, name: str) -> Slate | None:
+        """The slate of this name, while it takes clicks."""
+        with self._transaction() as connection:
+            row = connection.execute("SELECT slate FROM shown WHERE name = ? AND slate IS NOT NULL", (name,)).fetchone()
+        return None if row is None else _slate(row[0])
+
+    def finished_slates(self, current_epoch: int) -> list[Slate]:
+        """The slates that another one followed, or whose epoch is not the current one, in the order they were shown."""
+        with self._transaction() as connection:
+            rows = connection.execute(
+                "SELECT slate FROM shown WHERE slate IS NOT NULL AND"
+                " (number < (SELECT MAX(number) FROM shown) OR epoch <> ?) ORDER BY number",
+                (current_epoch,),
+            ).fetchall()
+        return [_slate(kept) for (kept,) in rows]
+
+    def close_slate(self, name: str, report: str | None) -> None:
+        """Forget a slate but for its name and, in the same breath, put its report among those to be sent."""
+        with self._transaction() as connection:
+            connection.execute("UPDATE shown SET slate = NULL WHERE name = ?", (name,))
+            if report is not None:
+                _add_report(connection, report)
+
+    def plans(self) -> dict[int, Plan]:
+        """What was decided, by epoch."""
+        with self._transaction() as connection:
+            rows = connection.execute("SELECT epoch, space, told, pseudonym, reported FROM plan").fetchall()
+        return {row[0]: Plan(*row) for row in rows}
+
+    def add_plan(self, plan: Plan) -> None:
+        """Decide about an epoch, before anything is released."""
+        row = (plan.epoch, plan.space, plan.told, plan.pseudonym, plan.reported)
+        with self._transaction() as connection:
+            connection.execute("INSERT INTO plan VALUES (?, ?, ?, ?, ?)", row)
+
+    def report_sketch(self, epoch: int, report: str) -> None:
+        """Put an epoch's report among those to be sent, once."""
+        with self._transaction() as connection:
+            changed = connection.execute("UPDATE plan SET reported = 1 WHERE epoch = ? AND reported = 0", (epoch,))
+            if changed.rowcount:
+                _add_report(connection, report)
+
+    def open_articles(self, opened: Iterable[Article], categories: Iterable[str]) -> None:
+        """These articles are open from now on, beside those that were, as far as their categories still are."""
+        rows = [(article.id, article.title, article.category) for article in opened]
+        with self._transaction() as connection:
+            known = {row[0] for row in connection.execute("SELECT DISTINCT category FROM open_article")}
+            closed = [(category,) for category in known.difference(categories)]
+            connection.executemany("DELETE FROM open_article WHERE category = ?", closed)
+            connection.executemany("INSERT OR REPLACE INTO open_article VALUES (?, ?, ?)", rows)
+
+    def is_open(self, article: Article) -> bool:
+        """Whether this article, exactly as it is, was there when the reader opened its category."""
+        with self._transaction() as connection:
+            row = connection.execute("SELECT title, category FROM open_article WHERE id = ?", (article.id,)).fetchone()
+        return row is not None and (row[0], row[1]) == (article.title, article.category)
+
+    def reports(self) -> list[tuple[int, str]]:
+        """The reports that are still to be sent, by number, the oldest first."""
+        with self._transaction() as connection:
+            return connection.execute("SELECT number, body FROM report ORDER BY number").fetchall()
+
+    def drop_report(self, number: int) -> None:
+        """A report that was taken, or refused for good."""
+        with self._transaction() as connection:
+            connection.execute("DELETE FROM report WHERE number = ?", (number,))
+
+    def setting(self, name: str) -> str | None:
+        """A kept setting."""
+        with self._transaction() as connection:
+            row = connection.execute("SELECT value FROM setting WHERE name = ?", (name,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def keep_setting(self, name: str, value: str) -> None:
+        """Keep a setting."""
+        with self._transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (name, value))
+
+    def forget(self) -> None:
+        """Everything but the settings goes, and is overwritten in the file."""
+        with self._transaction() as connection:
+            for table in ("click", "shown", "plan", "report", "open_article"):
+                connection.execute(f"DELETE FROM {table}")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with self._one_at_a_time:
+                self._connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._connection
+                except BaseException:
+                    self._connection.execute("ROLLBACK")
+                    raise
+                self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: sqlite3.Error) -> DiscreetError:
+        return DiscreetError(f"{self.path}: the history cannot be read or written ({error})")
+
+
+def _slate(kept: str) -> Slate:
+    name, model, articles, signature = json.loads(kept)
+    return Slate(name, model, tuple(articles), signature)
+
+
+def _add_report(connection: sqlite3.Connection, report: str) -> None:
+    connection.execute("INSERT INTO report VALUES (NULL, ?)", (report,))
+    connection.execute(
+        "DELETE FROM report WHERE number NOT IN (SELECT number FROM report ORDER BY number DESC LIMIT ?)",
+        (limits.max_reports,),
+    )

@@ -1,0 +1,1 @@
+"""Experiments on news and on ratings: measure, compare, report, reproduce."""

@@ -1,0 +1,178 @@
+"""Methods side by side: train each once for each seed, and measure all on the same impressions.
+
+Each measurement is stored as soon as it is done, so that an interrupted comparison goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from discreet.data.news import Impressions, NewsData
+from discreet.errors import DiscreetError
+from discreet.evaluation.metrics import METRICS, RankingMetrics, ranking_metrics
+from discreet.experiments.provenance import own_code, versions
+from discreet.experiments.results import Comparison, MethodResult
+from discreet.files import replacing_file
+from discreet.methods.base import Method, Scores, State, Task, with_serving
+from discreet.methods.baselines import Baseline
+from discreet.methods.registry import make_method, plain_settings, setting_names, settings_of
+from discreet.privacy.guarantee import Guarantee
+from discreet.progress import detail, track
+
+
+def variants(names: Sequence[str], settings: Mapping[str, Any], epsilons: Sequence[float]) -> Iterator[Method]:
+    """Each named method once, or once for each ε where it has an ε to set.
+
+    A setting `rate` goes to all methods that have one, `fedrec.rate` to that method alone and before the other. A tuple
+    of values is a sweep: one method for each.
+    """
+    known = {key for name in names for field in setting_names(name) for key in (field, f"{name}.{field}")}
+    if unknown := set(settings) - known:
+        raise DiscreetError(f"none of {', '.join(names)} has a setting '{min(unknown)}'; see 'discreet list'")
+    for name in names:
+        fields = setting_names(name)
+        own = {key: value for key, value in settings.items() if key in fields}
+        own |= {field: settings[f"{name}.{field}"] for field in fields if f"{name}.{field}" in settings}
+        if "epsilon" in fields and epsilons:
+            own["epsilon"] = tuple(epsilons)
+        swept = [value if isinstance(value, tuple) else (value,) for value in own.values()]
+        for chosen in itertools.product(*swept):
+            yield make_method(name, dict(zip(own, chosen, strict=True)))
+
+
+def compare(task: Task, methods: Sequence[Method], split: str, seeds: Sequence[int], store: Store) -> Comparison:
+    """Train and measure every method with every seed on one split."""
+    impressions = split_of(task.data, split)
+    jobs = [(method, seed) for method in methods for seed in seeds]
+    measured = {}
+    for method, seed in track(jobs, "Comparing methods"):
+        found = store.get(task, method, split, seed)
+        if found is None:
+            detail(f"{method.name}, seed {seed}: training and measuring")
+            found = measure(task, method, method.train(task, seed), impressions, seed)
+            store.put(task, method, split, seed, found)
+        measured[method, seed] = found
+    told_apart = _told_apart(methods)
+    results = [
+        replace(result_of(method, [measured[method, seed] for seed in seeds]), variant=told_apart[method])
+        for method in methods
+    ]
+    return Comparison(task.data.name, split, results, list(seeds), task.text_identity)
+
+
+def _told_apart(methods: Sequence[Method]) -> dict[Method, str]:
+    """Of each method the settings in which others of its name differ, but for those with columns of their own."""
+    found = {}
+    for method in methods:
+        own = settings_of(method)
+        others = [settings_of(other) for other in methods if other.name == method.name]
+        differing = [name for name in own if any(other[name] != own[name] for other in others)]
+        shown = [f"{name}={own[name]}" for name in differing if name not in ("epsilon", "model")]
+        found[method] = ", ".join(shown)
+    return found
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What one training achieved, and what it costs."""
+
+    metrics: RankingMetrics
+    guarantee: Guarantee | None
+    remark: str = ""
+    reused: bool = False
+
+
+def measure(task: Task, method: Method, state: State, impressions: Impressions, seed: int) -> Measurement:
+    """Rank with what was learnt, and measure the ranking."""
+    scores = method.score(task, state, impressions, seed)
+    guarantee = with_serving(method, method.guarantee(state))
+    return Measurement(ranking_metrics(scores, impressions), guarantee, _remark(task, scores, impressions))
+
+
+def _remark(task: Task, scores: Scores, impressions: Impressions) -> str:
+    """Why a ranking says nothing, where it does not."""
+    starts = impressions.slate[:-1][impressions.slate_sizes > 0]
+    if not len(starts) or (np.maximum.reduceat(scores, starts) != np.minimum.reduceat(scores, starts)).any():
+        return ""
+    why = "" if any(task.data.articles.titles) else "no article of this data set has a title: "
+    return f"{why}all articles of a slate get the same score, so that the AUC of 0.5 is that of no ranking at all"
+
+
+def result_of(method: Method, runs: Sequence[Measurement]) -> MethodResult:
+    """What `method` achieved and costs, for tables and reports."""
+    return MethodResult(
+        method=method.name,
+        model=method.model,
+        epsilon=method.epsilon,
+        runs=[run.metrics for run in runs],
+        guarantee=runs[0].guarantee,
+        baseline=isinstance(method, Baseline),
+        settings=plain_settings(method),
+        reused=sum(run.reused for run in runs),
+        remark=runs[0].remark,
+    )
+
+
+def split_of(data: NewsData, split: str) -> Impressions:
+    """The named split, or a clear error that says which there are."""
+    if split not in data.splits:
+        raise DiscreetError(f"{data.name} has no split '{split}'; it has {', '.join(data.splits)}")
+    return data.splits[split]
+
+
+@dataclass(frozen=True)
+class Store:
+    """Measurements in a folder, one small file each, found again by all that they depend on; None keeps nothing.
+
+    They depend on data, settings and seed, on what makes title vectors, and on this code and its libraries. A `fresh`
+    store finds nothing.
+    """
+
+    folder: Path | None
+    fresh: bool = False
+
+    def get(self, task: Task, method: Method, split: str, seed: int) -> Measurement | None:
+        """The stored measurement, or None where there is none that can be read."""
+        path = self._path(task, method, split, seed)
+        if self.fresh or path is None or not path.exists():
+            return None
+        try:
+            with safe_open(path, framework="numpy") as file:
+                arrays = {name: file.get_tensor(name) for name in (*METRICS, "impression", "reader", "left_out")}
+                told = json.loads(file.metadata()["told"])
+        except (SafetensorError, OSError, KeyError, ValueError):
+            return None
+        values = {metric: arrays[metric] for metric in METRICS}
+        metrics = RankingMetrics(values, arrays["impression"], arrays["reader"], int(arrays["left_out"][0]))
+        guarantee = told["guarantee"]
+        return Measurement(metrics, Guarantee.from_json(guarantee) if guarantee else None, told["remark"], reused=True)
+
+    def put(self, task: Task, method: Method, split: str, seed: int, found: Measurement) -> None:
+        """Keep a measurement."""
+        path = self._path(task, method, split, seed)
+        if path is None:
+            return
+        metrics, guarantee = found.metrics, found.guarantee
+        arrays: State = {**metrics.values, "impression": metrics.impression, "reader": metrics.reader}
+        arrays["left_out"] = np.array([metrics.left_out])
+        told = {"guarantee": guarantee.to_json() if guarantee else None, "remark": found.remark}
+        with replacing_file(path) as draft:
+            save_file(arrays, draft, metadata={"told": json.dumps(told)})
+
+    def _path(self, task: Task, method: Method, split: str, seed: int) -> Path | None:
+        if self.folder is None:
+            return None
+        made = [versions(), task.data.fingerprint, task.text_identity]
+        key = [*made, method.name, own_code(method), settings_of(method), split, seed]
+        digest = hashlib.blake2b(json.dumps(key, sort_keys=True).encode(), digest_size=8).hexdigest()
+        return self.folder / f"{method.name}-{digest}.safetensors"

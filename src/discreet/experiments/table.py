@@ -1,0 +1,169 @@
+"""The comparison as a table, in Markdown and for the terminal; the HTML report lays out the same rows.
+
+The best mean of each column is bold. A difference to the best baseline that lies beyond two standard errors has a
+mark: ▲ above, ▼ below.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from rich.text import Text
+
+from discreet.evaluation.grid import Grid
+from discreet.evaluation.metrics import METRICS
+from discreet.evaluation.uncertainty import Difference
+from discreet.experiments.results import Comparison, MethodResult, number
+from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Unit
+
+METRIC_TITLES = {"auc": "AUC", "mrr": "MRR", "ndcg@5": "nDCG@5", "ndcg@10": "nDCG@10"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A piece of a table, and whether it is the best of its column."""
+
+    text: str
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method's line in every form of the table."""
+
+    method: str
+    model: str
+    epsilon: str
+    estimates: list[Cell]
+    difference: str
+    guarantee: str
+
+
+def rows(comparison: Comparison) -> list[Row]:
+    """The table's content, method by method."""
+    estimates = [{metric: result.estimate(metric) for metric in METRICS} for result in comparison.results]
+    best = {metric: max(row[metric].mean for row in estimates) for metric in METRICS}
+    reference = comparison.reference
+    return [
+        Row(
+            method=result.title,
+            model=result.model or "–",
+            epsilon=_true_epsilon(result),
+            estimates=[Cell(str(row[metric]), row[metric].mean == best[metric]) for metric in METRICS],
+            difference="" if reference is None else _difference(result, reference),
+            guarantee=in_words(result.guarantee),
+        )
+        for result, row in zip(comparison.results, estimates, strict=True)
+    ]
+
+
+def headings(comparison: Comparison) -> list[str]:
+    """The table's column titles."""
+    reference = comparison.reference
+    ending = [] if reference is None else [f"AUC − {reference.label}"]
+    return ["Method", "Model", "ε", *METRIC_TITLES.values(), *ending]
+
+
+def markdown_table(comparison: Comparison) -> str:
+    """The table in GitHub's Markdown, with a line below it on what the figures are."""
+    titles = headings(comparison)
+    lines = [_markdown_line(titles), _markdown_line(["---"] * 3 + ["---:"] * (len(titles) - 3))]
+    for row in rows(comparison):
+        estimates = [f"**{cell.text}**" if cell.best else cell.text for cell in row.estimates]
+        lines.append(_markdown_line([row.method, row.model, row.epsilon, *estimates, row.difference][: len(titles)]))
+    return "\n".join([*lines, "", legend(comparison), *(f"\n{note}" for note in comparison.notes())])
+
+
+def rich_table(comparison: Comparison) -> Grid:
+    """The table for the terminal."""
+    titles = headings(comparison)
+    title = f"{comparison.dataset}, {comparison.split}"
+    table = Grid(titles, left=3, title=title, below="\n".join([legend(comparison), *comparison.notes()]))
+    for row in rows(comparison):
+        figures: list[str | Text] = [Text(_joined(cell.text), "bold" if cell.best else "") for cell in row.estimates]
+        table.add(row.method, row.model, row.epsilon, *[*figures, _joined(row.difference)][: len(titles) - 3])
+    return table
+
+
+def _joined(text: str) -> str:
+    """A figure that may be broken before its ± and nowhere else."""
+    return text.replace(" ± ", " ±").replace(" ▲", "▲").replace(" ▼", "▼")
+
+
+def legend(comparison: Comparison) -> str:
+    """What the figures are means of, and what the signs mean."""
+    measured = comparison.impressions
+    left_out = f" ({measured.left_out:,} without both a click and a non-click left out)" if measured.left_out else ""
+    marks = "; ▲▼ paired difference beyond two standard errors" if comparison.reference else ""
+    return f"Mean ± standard error by reader over {len(measured):,} impressions{left_out}{marks}."
+
+
+def in_words(guarantee: Guarantee | None) -> str:
+    """What a method promises its readers, as a sentence that says what ε bounds."""
+    if guarantee is None:
+        return "No promise is made about what this method learns of a reader."
+    change, where = _change(guarantee), _where(guarantee)
+    if math.isinf(guarantee.epsilon):
+        truth = f"nothing bounds how much {change} changes {where} (ε = ∞)"
+    else:
+        delta = f", plus δ = {guarantee.delta:.2g}" if guarantee.delta else ""
+        factor = f" ≈ {math.exp(guarantee.epsilon):.3g}" if guarantee.epsilon < 10 else ""
+        truth = (
+            f"{change} changes the probability of {where} by at most a factor of"
+            f" e^{number(guarantee.epsilon)}{factor}{delta}"
+        )
+    made_by = f"({guarantee.mechanism}, version {guarantee.version})"
+    if guarantee.claimed_epsilon is not None:
+        opening = f"The published claim of ε = {number(guarantee.claimed_epsilon)} does not hold. What holds"
+    else:
+        opening = "Unprotected" if math.isinf(guarantee.epsilon) else "Proved"
+    return f"{opening}: {truth} {made_by}."
+
+
+def _change(guarantee: Guarantee) -> str:
+    thing = "reader" if guarantee.unit is Unit.USER else str(guarantee.unit)
+    if guarantee.adjacency is Adjacency.SUBSTITUTE:
+        return f"replacing any one {thing} by another"
+    if guarantee.adjacency is Adjacency.ZERO_OUT:
+        return f"counting all that any one {thing} gives as zero"
+    return f"adding or removing any one {thing}"
+
+
+def _where(guarantee: Guarantee) -> str:
+    sees = {
+        Adversary.SERVER: "the server sees",
+        Adversary.OTHER_VENDORS: "the other vendors see",
+        Adversary.OUTSIDER: "an outsider sees",
+        Adversary.BLIND_SERVER: "a server that does not know who takes part sees",
+    }[guarantee.adversary]
+    when = {
+        Scope.LIFETIME: "over a whole lifetime",
+        Scope.ROUND: "in one round",
+        Scope.RELEASE: "in one release",
+    }[guarantee.scope]
+    return f"whatever {sees} {when}"
+
+
+def _true_epsilon(result: MethodResult) -> str:
+    guarantee = result.guarantee
+    if guarantee is None:
+        return "–" if result.epsilon is None else number(result.lifetime_epsilon)
+    scope = "" if guarantee.scope is Scope.LIFETIME else f" {guarantee.scope}"
+    claim = "" if guarantee.claimed_epsilon is None else f" (claimed {number(guarantee.claimed_epsilon)})"
+    return f"{number(guarantee.epsilon)}{scope}{claim}"
+
+
+def _difference(result: MethodResult, reference: MethodResult) -> str:
+    if result is reference:
+        return "–"
+    difference = result.minus(reference, "auc")
+    return f"{difference} {_mark(difference)}".rstrip()
+
+
+def _mark(difference: Difference) -> str:
+    return "▲" if difference.z > 2 else "▼" if difference.z < -2 else ""
+
+
+def _markdown_line(cells: list[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

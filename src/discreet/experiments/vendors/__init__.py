@@ -1,0 +1,1 @@
+"""Experiments with vendors who hold ratings."""

@@ -1,0 +1,217 @@
+"""Ways to collaborate side by side: the same ratings, dealt out to the same vendors, tested on the same part of each.
+
+Each vendor's measurement is stored as soon as it is done, so that an interrupted comparison goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data.ratings import Ratings
+from discreet.errors import DiscreetError
+from discreet.experiments.provenance import own_code, versions
+from discreet.experiments.vendors.results import BUCKETS, VendorComparison, VendorResult
+from discreet.files import replacing_file
+from discreet.progress import track
+from discreet.vendors.features import GROUP_EDGES, rating_counts
+from discreet.vendors.method import Predictor, VendorMethod
+from discreet.vendors.partition import Distribution, Fold, Sizes, folds, partition
+from discreet.vendors.registry import Refusal
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Design:
+    """How ratings become vendors, and which vendors are measured.
+
+    Attributes:
+        vendors: How many there are.
+        partitions: How many times users are dealt out anew, with seeds from `seed` on.
+        folds: 1 tests a random tenth of each vendor's ratings, more test each of so many parts in turn.
+        sizes: Of the vendors.
+        distribution: What is dealt out.
+        reported: How many vendors are measured, the first ones, fixed before anything is known of them; None for all.
+        seed: Of the deal, the tested part, the noise and the models.
+    """
+
+    vendors: int
+    partitions: int = 1
+    folds: int = 1
+    sizes: Sizes = Sizes.EQUAL
+    distribution: Distribution = Distribution.HORIZONTAL
+    reported: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.vendors < 2:
+            raise DiscreetError(f"{self.vendors} vendors have nobody to share with; give at least 2 vendors")
+        if self.partitions < 1 or self.folds < 1:
+            raise DiscreetError("a comparison needs at least 1 partition and 1 fold")
+        if self.reported is not None and not 1 <= self.reported <= self.vendors:
+            raise DiscreetError(f"of {self.vendors} vendors 1 to {self.vendors} can be reported, not {self.reported}")
+
+    @property
+    def measured(self) -> int:
+        """How many vendors are measured."""
+        return self.reported or self.vendors
+
+    def in_words(self) -> str:
+        """What a reader of the results must know."""
+        fold = "a random tenth of each vendor's ratings tested" if self.folds == 1 else f"{self.folds} folds"
+        first = "" if self.measured == self.vendors else f", the first {self.measured} measured"
+        times = "1 partition" if self.partitions == 1 else f"{self.partitions} partitions"
+        return f"{self.vendors} vendors ({self.distribution}, sizes {self.sizes}{first}), {times}, {fold}"
+
+
+@dataclass(frozen=True)
+class Store:
+    """Measurements in a folder, one small file each, found again by all that they depend on; None keeps nothing.
+
+    They depend on what the key says, and on this code and its libraries. A `fresh` store finds nothing.
+    """
+
+    folder: Path | None
+    fresh: bool = False
+
+    def get(self, key: Sequence[Any]) -> Floats | None:
+        """The stored measurement, or None where there is none that can be read."""
+        path = self._path(key)
+        if self.fresh or path is None or not path.exists():
+            return None
+        try:
+            found = np.array(json.loads(path.read_text(encoding="utf-8")), np.float64)
+        except (ValueError, TypeError, OSError):
+            return None
+        return found if found.shape == (2, len(BUCKETS)) else None
+
+    def put(self, key: Sequence[Any], found: Floats) -> None:
+        """Keep a measurement."""
+        path = self._path(key)
+        if path is not None:
+            with replacing_file(path) as draft:
+                draft.write_text(json.dumps(found.tolist()), encoding="utf-8")
+
+    def _path(self, key: Sequence[Any]) -> Path | None:
+        if self.folder is None:
+            return None
+        digest = hashlib.blake2b(json.dumps([versions(), *key]).encode(), digest_size=12).hexdigest()
+        return self.folder / f"{key[0]}-{digest}.json"
+
+
+def compare(
+    ratings: Ratings,
+    design: Design,
+    methods: Sequence[VendorMethod],
+    store: Store,
+    refused: Sequence[Refusal] = (),
+) -> VendorComparison:
+    """Measure every method at every vendor that is to be measured; the first method is `local`.
+
+    Raises:
+        DiscreetError: the ratings cannot be dealt out so, before anything is stored.
+    """
+    deals = [_Deal(ratings, design, number) for number in range(design.partitions)]
+    for deal in deals:
+        _ = deal.parts
+    data = fingerprint(ratings)
+    jobs = [(m, deal, fold) for deal in deals for fold in range(design.folds) for m in range(len(methods))]
+    found = np.zeros((len(methods), design.partitions, design.folds, design.measured, 2, len(BUCKETS)))
+    reused = np.zeros(len(methods), np.int64)
+    for number, deal, fold in track(jobs, "Comparing methods"):
+        method = methods[number]
+        shared = _Lazily(method, deal.train(fold), deal.seed)
+        for vendor in track(range(design.measured), f"{method.name} at vendors"):
+            key = [method.name, own_code(method), repr(method), data, *deal.key, fold, vendor]
+            measured = store.get(key)
+            if measured is not None:
+                reused[number] += 1
+            else:
+                part = deal.parts[vendor][fold]
+                measured = errors(method.predictor(shared.value, vendor, part.train, deal.seed), part)
+                store.put(key, measured)
+            found[number, deal.number, fold, vendor] = measured
+    results = [
+        VendorResult(
+            method.name,
+            method.epsilon,
+            table[..., 0, :],
+            table[..., 1, :],
+            method.guarantee(design.vendors),
+            settings=repr(method),
+            reused=int(again),
+        )
+        for method, table, again in zip(methods, found, reused, strict=True)
+    ]
+    return VendorComparison(ratings.name, design.vendors, design.in_words(), results, refused, asdict(design))
+
+
+def errors(predictor: Predictor, fold: Fold) -> Floats:
+    """Squared errors summed, and how many they are, by how often the vendor trained on the item."""
+    test = fold.test
+    bucket = np.digitize(rating_counts(fold.train)[test.item], GROUP_EDGES)
+    squared = np.square(predictor.predict(test.user, test.item) - test.value)
+    return np.array([np.bincount(bucket, squared, len(BUCKETS)), np.bincount(bucket, minlength=len(BUCKETS))])
+
+
+def fingerprint(ratings: Ratings) -> str:
+    """A number for everything that a method can learn from."""
+    digest = hashlib.blake2b(digest_size=16)
+    for array in (ratings.user, ratings.item, ratings.value, ratings.items.years):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    public = [list(ratings.items.ids), [list(of_item) for of_item in ratings.items.genres]]
+    digest.update(json.dumps([*public, list(ratings.users), list(ratings.scale)]).encode())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class _Deal:
+    """One partition."""
+
+    ratings: Ratings
+    design: Design
+    number: int
+
+    @property
+    def seed(self) -> int:
+        return self.design.seed + self.number
+
+    @property
+    def key(self) -> list[Any]:
+        design = self.design
+        return [design.vendors, design.folds, str(design.sizes), str(design.distribution), self.seed]
+
+    @cached_property
+    def parts(self) -> list[list[Fold]]:
+        """The folds of each vendor."""
+        design = self.design
+        dealt = partition(
+            self.ratings, design.vendors, distribution=design.distribution, sizes=design.sizes, seed=self.seed
+        )
+        return [folds(part, design.folds, seed=self.seed) for part in dealt]
+
+    def train(self, fold: int) -> list[Ratings]:
+        """What all vendors train on."""
+        return [part[fold].train for part in self.parts]
+
+
+@dataclass(frozen=True, eq=False)
+class _Lazily:
+    """What vendors share, computed when it is first needed: not at all where everything is stored."""
+
+    method: VendorMethod
+    train: list[Ratings]
+    seed: int
+
+    @cached_property
+    def value(self) -> Any:
+        return self.method.share(self.train, self.seed)

@@ -1,0 +1,180 @@
+"""Plots of what vendors gain: RMSE against ε, the gap closed, the long tail, and each vendor's gain."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.experiments.drawing import FAINT, INK, MARKERS, SERIES, drawing, standalone, svg_of, whisker
+from discreet.experiments.vendors.results import BUCKETS, VendorComparison, VendorResult, mean_over_vendors
+from discreet.files import replacing_file
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Draw = Callable[["Axes", VendorComparison], None]
+
+
+def figures(comparison: VendorComparison) -> dict[str, str]:
+    """The plots that make sense for the comparison, by name, each an SVG that can stand in a page."""
+    drawn = {"tail": _tail, "gains": _gains}
+    if _series(comparison):
+        drawn = {
+            "rmse": _rmse,
+            **({"gap": _gap} if comparison.gap_closed(comparison.local) is not None else {}),
+            **drawn,
+        }
+    return {name: _drawn(draw, comparison, name) for name, draw in drawn.items()}
+
+
+def write_figure(svg: str, path: Path) -> None:
+    """Write an SVG as a file of its own."""
+    with replacing_file(path) as draft:
+        draft.write_text(standalone(svg), encoding="utf-8")
+
+
+def line_plot(
+    lines: Sequence[tuple[str, Sequence[float], Sequence[float]]], across: str, up: str, name: str, *, log: bool = False
+) -> str:
+    """Lines of (label, x, y) as an SVG."""
+    with drawing(6.8, 4.0) as figure:
+        axes = figure.add_subplot()
+        for place, (label, x, y) in enumerate(lines):
+            color, marker = SERIES[place % len(SERIES)], MARKERS[place % len(MARKERS)]
+            axes.plot(x, y, f"{marker}-", color=color, markersize=5, linewidth=1.4, label=label)
+        if log:
+            axes.set_xscale("log")
+            ticks = sorted({value for _, x, _ in lines for value in x})
+            axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+            axes.minorticks_off()
+        axes.set(xlabel=across, ylabel=up)
+        _grid(axes)
+        figure.legend(loc="outside upper left", ncols=3, fontsize=9)
+        return svg_of(figure, name)
+
+
+def _drawn(draw: Draw, comparison: VendorComparison, name: str) -> str:
+    with drawing(6.8, 4.2) as figure:
+        axes = figure.add_subplot()
+        draw(axes, comparison)
+        if axes.get_legend_handles_labels()[1]:
+            figure.legend(loc="outside upper left", ncols=4, fontsize=9)
+        return svg_of(figure, name)
+
+
+def _rmse(axes: Axes, comparison: VendorComparison) -> None:
+    for place, (name, points) in enumerate(_series(comparison).items()):
+        found = [mean_over_vendors(result.rmse) for result in points]
+        gains = [comparison.gain(result) for result in points]
+        axes.errorbar(
+            [_place(result.epsilon) for result in points],
+            [each.mean for each in found],
+            yerr=[whisker(gain.se) for gain in gains],
+            fmt=f"{MARKERS[place % len(MARKERS)]}-",
+            color=SERIES[place % len(SERIES)],
+            markersize=6,
+            linewidth=1.4,
+            capsize=3,
+            label=name,
+        )
+    for result in comparison.results:
+        if result.method in ("local", "full"):
+            level = mean_over_vendors(result.rmse).mean
+            axes.axhline(level, color=FAINT, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+            axes.annotate(
+                result.method, (1, level), xycoords=("axes fraction", "data"), ha="right", va="bottom", color=INK
+            )
+    _epsilon_axis(axes, comparison)
+    axes.set_ylabel(f"RMSE on {comparison.ratings}, {comparison.vendors} vendors")
+
+
+def _gap(axes: Axes, comparison: VendorComparison) -> None:
+    for place, (name, points) in enumerate(_series(comparison).items()):
+        closed = [100 * (comparison.gap_closed(result) or 0.0) for result in points]
+        color, marker = SERIES[place % len(SERIES)], MARKERS[place % len(MARKERS)]
+        x = [_place(result.epsilon) for result in points]
+        axes.plot(x, np.maximum(closed, -100), f"{marker}-", color=color, markersize=6, linewidth=1.4, label=name)
+    axes.axhline(0, color=FAINT, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+    _epsilon_axis(axes, comparison)
+    axes.set_ylabel("gap between local and full closed, % (cut at −100)")
+
+
+def _tail(axes: Axes, comparison: VendorComparison) -> None:
+    shown = [result for result in comparison.results if result.method in ("local", "full")]
+    shown += [_largest(points) for points in _series(comparison).values()]
+    for place, result in enumerate(shown):
+        color, marker = SERIES[place % len(SERIES)], MARKERS[place % len(MARKERS)]
+        axes.plot(range(len(BUCKETS)), result.tail(), f"{marker}-", color=color, markersize=5, label=result.label)
+    share = comparison.local.tested.sum(axis=(0, 1, 2)) / comparison.local.tested.sum()
+    ticks = [f"{bucket}\n({part:.0%})" for bucket, part in zip(BUCKETS, share, strict=True)]
+    axes.set_xticks(range(len(BUCKETS)), ticks)
+    axes.set(xlabel="the vendor's own training ratings of the item (share of what is tested)", ylabel="RMSE")
+    _grid(axes)
+
+
+def _gains(axes: Axes, comparison: VendorComparison) -> None:
+    shown = [result for result in comparison.results if result is not comparison.local]
+    for place, result in enumerate(shown):
+        gains = result.gains(comparison.local).ravel()
+        spread = np.linspace(-0.22, 0.22, len(gains)) if len(gains) > 1 else np.zeros(1)
+        color = FAINT if result.guarantee is None else SERIES[0]
+        axes.plot(np.sort(gains), place + spread, "o", color=color, markersize=3.5)
+    axes.axvline(0, color=FAINT, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+    axes.set_yticks(range(len(shown)), [result.label for result in shown])
+    axes.set_ylim(len(shown) - 0.4, -0.6)
+    axes.set_xscale("symlog", linthresh=0.01)
+    axes.set_xlabel("gain in RMSE over being alone, a dot for each vendor (logarithmic beyond ±0.01)")
+    _grid(axes)
+
+
+def _series(comparison: VendorComparison) -> dict[str, list[VendorResult]]:
+    """Results of methods that were given an ε, by method, ε rising."""
+    series: dict[str, list[VendorResult]] = {}
+    for result in sorted((r for r in comparison.results if r.epsilon is not None), key=lambda r: r.epsilon or 0.0):
+        series.setdefault(result.method, []).append(result)
+    order = list(dict.fromkeys(result.method for result in comparison.results))
+    return {name: series[name] for name in order if name in series}
+
+
+def _largest(points: Sequence[VendorResult]) -> VendorResult:
+    return max(points, key=lambda result: _place(result.epsilon))
+
+
+def _place(epsilon: float | None) -> float:
+    """Where an ε stands on the axis; no noise stands at 1,000."""
+    return 1000.0 if epsilon is None or math.isinf(epsilon) else epsilon
+
+
+def _epsilon_axis(axes: Axes, comparison: VendorComparison) -> None:
+    ticks = sorted({_place(result.epsilon) for points in _series(comparison).values() for result in points})
+    axes.set_xscale("log")
+    axes.set_xticks(ticks, ["∞" if tick == _place(None) else f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+    axes.set_xlabel("ε asked for (what it protects is in the table)")
+    _grid(axes)
+
+
+def _grid(axes: Axes) -> None:
+    axes.grid(color=FAINT, linewidth=0.5, alpha=0.4)
+    axes.set_axisbelow(True)
+
+
+def dot_plot(dots: Sequence[tuple[str, float, float | None]], across: str, name: str) -> str:
+    """Dots of (label, ours, reported) as an SVG; hollow what is reported."""
+    with drawing(6.8, 1.2 + 0.4 * len(dots)) as figure:
+        axes = figure.add_subplot()
+        for place, (_, ours, reported) in enumerate(dots):
+            axes.plot(ours, place, "o", color=SERIES[0], label="ours" if place == 0 else None)
+            if reported is not None:
+                label = "reported" if place == 0 else None
+                axes.plot(reported, place, "s", markerfacecolor="none", markeredgecolor=SERIES[1], label=label)
+        axes.set_yticks(range(len(dots)), [label for label, _, _ in dots])
+        axes.set_ylim(len(dots) - 0.4, -0.6)
+        axes.set_xlabel(across)
+        _grid(axes)
+        figure.legend(loc="outside upper left", ncols=2, fontsize=9)
+        return svg_of(figure, name)

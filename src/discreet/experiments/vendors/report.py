@@ -1,0 +1,132 @@
+"""The comparison for people: a table, and one self-contained HTML page with plots and a verdict in words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from discreet.evaluation.grid import Grid
+from discreet.experiments.report import render_page
+from discreet.experiments.table import in_words
+from discreet.experiments.vendors.figures import figures, write_figure
+from discreet.experiments.vendors.results import BUCKETS, VendorComparison, VendorResult, mean_over_vendors
+from discreet.files import claim_folder, mark_files, replacing_file
+from discreet.privacy.guarantee import shown_epsilon
+from discreet.vendors import REPORT_FILES
+
+HEADINGS = ("Method", "ε", "Protects", "RMSE", "Gain over local", "Gap closed", "Vendors gaining")
+CAPTIONS = {
+    "rmse": "RMSE against ε. Whiskers are two standard errors of the paired gain over local, not of the RMSE itself.",
+    "gap": "The share of the gap between local and full that is closed; below 0 a vendor is better off alone.",
+    "tail": "RMSE by how many ratings of the item the vendor itself has; each private method at its largest ε.",
+    "gains": "What each vendor gains. Grey: without any privacy.",
+}
+
+
+def rows(comparison: VendorComparison) -> list[list[str]]:
+    """The table's content, method by method."""
+    return [_row(comparison, result) for result in comparison.results]
+
+
+def rich_table(comparison: VendorComparison) -> Grid:
+    """The table for the terminal."""
+    table = Grid(HEADINGS, left=3, title=f"{comparison.ratings}, {comparison.vendors} vendors")
+    for row in rows(comparison):
+        table.add(*(cell.replace(" ± ", " ±").replace(" ▲", "▲").replace(" ▼", "▼") for cell in row))
+    return table
+
+
+def markdown_table(comparison: VendorComparison) -> str:
+    """The table in Markdown, with how it was measured, what was refused, and the verdict."""
+    lines = [_line(HEADINGS), _line(["---"] * 3 + ["---:"] * 4), *(_line(row) for row in rows(comparison))]
+    refused = [
+        f"- Refused: {each.method}, ε {shown_epsilon(each.epsilon)}: {each.reason}" for each in comparison.refused
+    ]
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"{legend(comparison)} {comparison.reuse()}".rstrip(),
+            "",
+            *refused,
+            *(["", *comparison.verdict()]),
+        ]
+    )
+
+
+def legend(comparison: VendorComparison) -> str:
+    """How the figures were measured."""
+    return f"{comparison.design}. Means ± standard error over vendors; gains are paired by vendor."
+
+
+def html_report(comparison: VendorComparison, plots: dict[str, str], command: str | None = None) -> str:
+    """The report's text."""
+    from markupsafe import Markup
+
+    return render_page(
+        "discreet.vendors",
+        "vendors.html",
+        comparison=comparison,
+        verdict=comparison.verdict(),
+        headings=HEADINGS,
+        rows=rows(comparison),
+        legend=f"{legend(comparison)} {comparison.reuse()}",
+        buckets=BUCKETS,
+        tails=[(result.label, [_number(value) for value in result.tail()]) for result in comparison.results],
+        promises=[(result.label, _promise(result)) for result in comparison.results],
+        refused=[(f"{each.method}, ε {shown_epsilon(each.epsilon)}", each.reason) for each in comparison.refused],
+        plots=[(name, Markup(svg), CAPTIONS[name]) for name, svg in plots.items()],
+        command=command,
+    )
+
+
+def save_comparison(comparison: VendorComparison, folder: Path, command: str | None = None) -> None:
+    """Write report.html, comparison.json and .md, and the plots."""
+    claim_folder(folder, REPORT_FILES)
+    plots = figures(comparison)
+    texts = {
+        "report.html": html_report(comparison, plots, command),
+        "comparison.md": markdown_table(comparison) + "\n",
+        "comparison.json": json.dumps(comparison.to_json(), indent=2, ensure_ascii=False) + "\n",
+    }
+    for name, text in texts.items():
+        with replacing_file(folder / name) as draft:
+            draft.write_text(text, encoding="utf-8")
+    for name, svg in plots.items():
+        write_figure(svg, folder / f"{name}.svg")
+    mark_files(folder, REPORT_FILES, [*texts, *(f"{name}.svg" for name in plots)])
+
+
+def _row(comparison: VendorComparison, result: VendorResult) -> list[str]:
+    closed = comparison.gap_closed(result)
+    alone = result is comparison.local
+    gain = comparison.gain(result)
+    mark = {1: " ▲", 0: "", -1: " ▼"}[comparison.clearly(result)]
+    guarantee = result.guarantee
+    return [
+        result.method,
+        "–" if result.epsilon is None else shown_epsilon(result.epsilon),
+        "–" if guarantee is None else str(guarantee.unit),
+        str(mean_over_vendors(result.rmse)),
+        "–" if alone else f"{gain}{mark}",
+        "–" if alone or closed is None else f"{closed:.1%}",
+        "–" if alone else f"{comparison.gaining(result):.3g} of {comparison.measured}",
+    ]
+
+
+def _promise(result: VendorResult) -> str:
+    if result.method == "local":
+        return "Nothing leaves the vendor."
+    if result.guarantee is None:
+        return (
+            "None: ratings, or exact averages of them, are pooled. It says how good sharing could be, not how to share."
+        )
+    return in_words(result.guarantee).replace("one reader", "one user")
+
+
+def _number(value: float) -> str:
+    return "–" if value != value else f"{value:.4f}"
+
+
+def _line(cells: list[str] | tuple[str, ...]) -> str:
+    return "| " + " | ".join(cells) + " |"

@@ -1,0 +1,330 @@
+"""The tables and figures of the thesis on multi-vendor private matrix factorization, run again.
+
+The thesis prints figures of Table 1 only; of its plots the text says what they show, and that is what is checked. Each
+experiment is short by default: one deal of the users, one tested tenth, fewer points than the thesis has.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from discreet.data.ratings import Ratings
+from discreet.errors import DiscreetError
+from discreet.evaluation.uncertainty import Estimate
+from discreet.experiments.vendors.comparison import Design, Store, compare
+from discreet.experiments.vendors.figures import dot_plot, line_plot, write_figure
+from discreet.experiments.vendors.results import mean_over_vendors
+from discreet.files import claim_folder, mark_files, replacing_file
+from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Unit
+from discreet.privacy.mechanisms.averages import DPAverage, DPItemAverages
+from discreet.privacy.noise import SimulatedNoise
+from discreet.progress import track
+from discreet.vendors.gibbs import GibbsMF
+from discreet.vendors.method import Predictor, VendorMethod
+from discreet.vendors.methods.baselines import Full, ItemMeans, Local, Means
+from discreet.vendors.methods.cmf import CMF
+from discreet.vendors.methods.fmf import FMF
+from discreet.vendors.methods.hua import Hua
+from discreet.vendors.methods.liu import Liu
+from discreet.vendors.partition import Distribution, Fold, Level, folds, partition, pooled
+
+_RATING_EPSILONS = (0.037, 0.086, 0.174, 0.944)
+_USER_EPSILONS = (0.5, 2.0, 5.0)
+_VERTICAL_EPSILONS = (0.037, 0.055, 0.086, 0.174)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure: what the thesis reports (None where its text has no number) and what we find.
+
+    `line` and `x` say where it stands in the plot.
+    """
+
+    line: str
+    x: float
+    ours: Estimate
+    reported: float | None = None
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """An experiment's outcome."""
+
+    name: str
+    ratings: str
+    across: str
+    rows: Sequence[Row]
+    remarks: Sequence[str]
+    log: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """What `--json` prints."""
+        rows = [
+            {"what": row.line, "at": row.x, "reported": row.reported, "rmse": row.ours.to_json()} for row in self.rows
+        ]
+        return {"experiment": self.name, "ratings": self.ratings, "rows": rows, "remarks": list(self.remarks)}
+
+    def markdown(self) -> str:
+        """The table, with remarks below."""
+        lines = [f"| {self.across} | | Reported RMSE | Our RMSE |", "| --- | ---: | ---: | ---: |"]
+        for row in self.rows:
+            reported = "–" if row.reported is None else f"{row.reported:.2f}"
+            lines.append(f"| {row.line} | {row.x:g} | {reported} | {row.ours} |")
+        return "\n".join([*lines, "", *(f"- {remark}" for remark in self.remarks)])
+
+    def plot(self) -> str:
+        """The figure as an SVG."""
+        if all(row.x == self.rows[0].x for row in self.rows):
+            return dot_plot([(row.line, row.ours.mean, row.reported) for row in self.rows], "RMSE", self.name)
+        names = dict.fromkeys(row.line for row in self.rows)
+        of = {name: [row for row in self.rows if row.line == name] for name in names}
+        lines = [(name, [row.x for row in of[name]], [row.ours.mean for row in of[name]]) for name in names]
+        return line_plot(lines, self.across, f"RMSE on {self.ratings}", self.name, log=self.log)
+
+    def save(self, folder: Path) -> None:
+        """Write the table, its figures and the plot."""
+        names = [f"{self.name}.{ending}" for ending in ("md", "json", "svg")]
+        claim_folder(folder, names)
+        for ending, text in (("md", self.markdown()), ("json", json.dumps(self.to_json(), indent=2))):
+            with replacing_file(folder / f"{self.name}.{ending}") as draft:
+                draft.write_text(text + "\n", encoding="utf-8")
+        write_figure(self.plot(), folder / f"{self.name}.svg")
+        mark_files(folder, names, names)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How thoroughly: how many deals, how many iterations of the sampler (None: the thesis'), and from which seed."""
+
+    seeds: int = 1
+    iterations: int | None = None
+    seed: int = 0
+    store: Store = field(default_factory=lambda: Store(None))
+
+    def model(self, rank: int, iterations: int) -> GibbsMF:
+        """The sampler with the thesis' settings, or with fewer iterations."""
+        count = self.iterations or iterations
+        return GibbsMF(rank=rank, iterations=count, burn_in=count // 5)
+
+    def design(self, vendors: int, **others: Any) -> Design:
+        """So many vendors, dealt out as often as there are seeds."""
+        return Design(vendors=vendors, partitions=self.seeds, seed=self.seed, **others)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What it is about, and how it is run."""
+
+    about: str
+    run: Callable[[Ratings, Effort], Reproduction]
+
+
+def reproduce(name: str, ratings: Ratings, effort: Effort) -> Reproduction:
+    """Run an experiment by name."""
+    if name not in EXPERIMENTS:
+        raise DiscreetError(f"there is no experiment '{name}'; known are {', '.join(EXPERIMENTS)}")
+    return EXPERIMENTS[name].run(ratings, effort)
+
+
+def _table_1(ratings: Ratings, effort: Effort) -> Reproduction:
+    epsilon = 0.1
+    named: list[tuple[str, float, Callable[[Fold, int], Predictor]]] = [
+        ("Hua et al.", 2.01, lambda fold, seed: _alone(Hua(epsilon=epsilon), fold, seed)),
+        ("Liu et al.", 1.93, lambda fold, seed: _alone(Liu(epsilon=epsilon), fold, seed)),
+        ("CMF", 1.49, lambda fold, seed: _alone(CMF(epsilon=epsilon), fold, seed)),
+        ("DP global average", 1.12, lambda fold, seed: _global_average(fold.train, epsilon, seed)),
+        ("DP movie averages", 0.98, lambda fold, seed: _item_averages(fold.train, epsilon, seed)),
+    ]
+    rows = []
+    for line, reported, fit in track(named, "Table 1"):
+        found = []
+        for seed in range(effort.seed, effort.seed + effort.seeds):
+            fold = folds(ratings, seed=seed)[0]
+            found.append(_rmse(fit(fold, seed), fold))
+        rows.append(Row(line, epsilon, _over_seeds(found), reported))
+    factors, averages = rows[:3], rows[3:]
+    best = min(averages, key=lambda row: row.ours.mean)
+    beaten = [row.line for row in factors if row.ours.mean > best.ours.mean]
+    remarks = [
+        "Hua et al., Liu et al. and CMF are our implementations, calibrated exactly and tuned, at the same ε; what each"
+        " protects differs (values, users, ratings), as in the thesis.",
+        f"{best.line}, the better average, beats {', '.join(beaten) or 'none of the three'}"
+        " (in the thesis: all three).",
+    ]
+    movies = rows[-1]
+    if movies.reported is not None and abs(movies.ours.mean - movies.reported) > 0.02:
+        remarks.append(
+            f"DP movie averages: {movies.ours.mean:.3f} here, {movies.reported} reported. Algorithms 1 and 2, taken"
+            " literally, come out near 1.02 to 1.04 on MovieLens 1M; we could not reproduce the lower figure."
+        )
+    return Reproduction("table-1", ratings.name, "Method, at ε", rows, remarks)
+
+
+def _figure_1b(ratings: Ratings, effort: Effort) -> Reproduction:
+    model = effort.model(5, 256)
+    parts = [folds(part, seed=effort.seed)[0] for part in partition(ratings, 10, seed=effort.seed)]
+
+    def error(vendor: int, count: int) -> float:
+        """Of a vendor with the ratings of so many vendors, its own first."""
+        order = [vendor, *(number for number in range(10) if number != vendor)][:count]
+        return _rmse(model.fit(pooled([parts[number].train for number in order]), seed=effort.seed), parts[vendor])
+
+    alone = [error(vendor, 1) for vendor in track(range(10), "each vendor alone")]
+    chosen = {"best vendor": int(np.argmin(alone)), "worst vendor": int(np.argmax(alone))}
+    rows, steep = [], []
+    for line, vendor in chosen.items():
+        found = {1: alone[vendor]}
+        found |= {count: error(vendor, count) for count in track((2, 4, 6, 8, 10), line)}
+        rows += [Row(line, count, Estimate(value, np.nan)) for count, value in found.items()]
+        steep.append((found[1] - found[4], found[6] - found[10]))
+    remarks = [
+        f"From 1 to 4 vendors the RMSE falls by {first:.4f}, from 6 to 10 by {last:.4f} ({line}): the thesis, too,"
+        " finds diminishing returns, where CMF reports a steady fall."
+        if first > last
+        else f"No diminishing returns for the {line} ({first:.4f}, then {last:.4f}), unlike in the thesis."
+        for line, (first, last) in zip(chosen, steep, strict=True)
+    ]
+    remarks.append(
+        f"Alone, the best and the worst vendor are {max(alone) - min(alone):.4f} apart: a single vendor says little."
+    )
+    return Reproduction("figure-1b", ratings.name, "vendors whose ratings are used", rows, remarks)
+
+
+def _figure_2(ratings: Ratings, effort: Effort) -> Reproduction:
+    rows, private, exact = [], 0, 0
+    count = len(_VERTICAL_EPSILONS)
+    for vendors in (2, 10):
+        methods: list[VendorMethod] = [_OwnItemAverages(epsilon) for epsilon in (*_VERTICAL_EPSILONS, math.inf)]
+        methods += [
+            FMF(epsilon=epsilon, level=Level.RATING, distribution=Distribution.VERTICAL)
+            for epsilon in _VERTICAL_EPSILONS
+        ]
+        design = effort.design(vendors, distribution=Distribution.VERTICAL)
+        found = [mean_over_vendors(r.rmse) for r in compare(ratings, design, methods, effort.store).results]
+        noised, plain, fmf = found[:count], found[count], found[count + 1 :]
+        for label, part in (("own averages", noised), ("own averages, no noise", [plain] * count), ("FMF", fmf)):
+            line = f"{label}, {vendors} vendors"
+            rows += [Row(line, x, each) for x, each in zip(_VERTICAL_EPSILONS, part, strict=True)]
+        private += sum(own.mean < other.mean for own, other in zip(noised, fmf, strict=True))
+        exact += sum(plain.mean < other.mean for other in fmf)
+    remarks = [
+        f"A vendor's own private movie averages beat FMF in {private} of {2 * count} settings; in the thesis, which"
+        " takes FMF's figures from its paper, in all. Ours is another implementation, tuned and calibrated exactly.",
+        f"Nothing leaves a vendor that averages its own movies, so it needs no noise; without, its averages beat FMF in"
+        f" {exact} of {2 * count} settings.",
+    ]
+    return Reproduction("figure-2", ratings.name, "ε per rating, vertical", rows, remarks, log=True)
+
+
+def _figure_3(ratings: Ratings, effort: Effort) -> Reproduction:
+    model = effort.model(20, 256)
+    rows, beaten, settings = [], 0, 0
+    for vendors in (10, 40):
+        methods: list[VendorMethod] = [Local(model)]
+        methods += [FMF(epsilon=epsilon, level=Level.RATING) for epsilon in _RATING_EPSILONS]
+        methods += [FMF(epsilon=epsilon, level=Level.USER) for epsilon in _USER_EPSILONS]
+        results = compare(ratings, effort.design(vendors, reported=10), methods, effort.store).results
+        local = mean_over_vendors(results[0].rmse)
+        for result, method in zip(results[1:], methods[1:], strict=True):
+            assert isinstance(method, FMF)
+            found = mean_over_vendors(result.rmse)
+            rows.append(Row(f"FMF, {method.level}, {vendors} vendors", method.epsilon, found))
+            beaten, settings = beaten + (local.mean < found.mean), settings + 1
+        ends = (min(_RATING_EPSILONS), max(_USER_EPSILONS))
+        rows += [Row(f"local, {vendors} vendors", end, local) for end in ends]
+    remark = (
+        f"Each vendor alone beats FMF in {beaten} of {settings} settings; in the thesis in all. The first 10 vendors"
+    )
+    remark += " are measured."
+    return Reproduction("figure-3", ratings.name, "ε, horizontal", rows, [remark], log=True)
+
+
+def _figure_4(ratings: Ratings, effort: Effort) -> Reproduction:
+    model = effort.model(16 if len(ratings) < 500_000 else 24, 100)
+    full = compare(ratings, effort.design(2), [Full(model)], effort.store).results[0]
+    rows = [Row("each vendor alone", 1, mean_over_vendors(full.rmse))]
+    for vendors in (2, 5, 10):
+        local = compare(ratings, effort.design(vendors), [Local(model)], effort.store).results[0]
+        rows.append(Row("each vendor alone", vendors, mean_over_vendors(local.rmse)))
+    gap = rows[-1].ours.mean - rows[0].ours.mean
+    remark = (
+        f"A tenth of the users costs {gap:.4f} ({gap / rows[0].ours.mean:.1%}); the thesis finds that this share falls"
+    )
+    remark += (
+        " the larger the data are. One tested tenth here, ten folds there; our model knows genres and years besides."
+    )
+    return Reproduction("figure-4", ratings.name, "vendors", rows, [remark])
+
+
+@dataclass(frozen=True)
+class _OwnItemAverages:
+    """A vendor's own movies' averages, made private by Algorithm 2 although nothing leaves; for ε = ∞ exact."""
+
+    name: ClassVar[str] = "own_item_averages"
+    epsilon: float
+
+    def share(self, vendors: Sequence[Ratings], seed: int) -> None:
+        """Nothing."""
+
+    def predictor(self, shared: None, recipient: int, own: Ratings, seed: int) -> Predictor:
+        """Algorithm 2 on the vendor's own ratings, or their averages without noise."""
+        if math.isinf(self.epsilon):
+            means = ItemMeans()
+            return means.predictor(means.share([own], seed), recipient, own, seed)
+        return _item_averages(own, self.epsilon, seed)
+
+    def guarantee(self, vendors: int) -> Guarantee | None:
+        """None: nothing is shared."""
+        return None
+
+
+def _alone(method: VendorMethod, fold: Fold, seed: int) -> Predictor:
+    """A private factorization of one vendor's ratings."""
+    return method.predictor(method.share([fold.train], seed), 0, fold.train, seed)
+
+
+def _global_average(ratings: Ratings, epsilon: float, seed: int) -> Means:
+    mechanism = DPAverage(epsilon=epsilon, **_scale(ratings))
+    released = mechanism.release((ratings.value, ratings.user), SimulatedNoise(seed)).values
+    value = float(mechanism.averages(released[0], released[1]))
+    return Means(np.full(len(ratings.items), value), np.zeros(len(ratings.users)), ratings.scale)
+
+
+def _item_averages(ratings: Ratings, epsilon: float, seed: int) -> Means:
+    count = len(ratings.items)
+    mechanism = DPItemAverages(epsilon=epsilon, items=count, **_scale(ratings))
+    released = mechanism.release((ratings.item, ratings.value, ratings.user), SimulatedNoise(seed)).values
+    averages = mechanism.averages(released[2 : 2 + count], released[2 + count :])
+    return Means(np.clip(averages, *ratings.scale), np.zeros(len(ratings.users)), ratings.scale)
+
+
+def _scale(ratings: Ratings) -> dict[str, Any]:
+    low, high = ratings.scale
+    whole = {"unit": Unit.RATING, "adjacency": Adjacency.ADD_REMOVE, "adversary": Adversary.OTHER_VENDORS}
+    return {"lowest": low, "highest": high, **whole}
+
+
+def _rmse(predictor: Predictor, fold: Fold) -> float:
+    missed = predictor.predict(fold.test.user, fold.test.item) - fold.test.value
+    return float(np.sqrt(np.mean(np.square(missed))))
+
+
+def _over_seeds(found: Sequence[float]) -> Estimate:
+    se = float(np.std(found, ddof=1) / np.sqrt(len(found))) if len(found) > 1 else float("nan")
+    return Estimate(float(np.mean(found)), se)
+
+
+EXPERIMENTS: dict[str, Experiment] = {
+    "table-1": Experiment("thesis, Table 1: private factorizations against private averages at ε = 0.1", _table_1),
+    "figure-1b": Experiment("thesis, Figure 1b: one vendor's RMSE with the ratings of 1 to 10 vendors", _figure_1b),
+    "figure-2": Experiment("thesis, Figure 2: FMF against movie averages in a vertical distribution", _figure_2),
+    "figure-3": Experiment("thesis, Figure 3: FMF against each vendor alone in a horizontal distribution", _figure_3),
+    "figure-4": Experiment("thesis, Figure 4: what a vendor loses by being alone, by number of vendors", _figure_4),
+}

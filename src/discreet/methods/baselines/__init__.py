@@ -1,0 +1,103 @@
+"""Simple rankings that every private method must beat to be worth its ε.
+
+None of them hides a click: popularity and the combination are what a publisher has who simply collects everything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from discreet.data.news import Impressions
+from discreet.errors import DiscreetError
+from discreet.methods.base import Method, Scores, State, Task
+from discreet.methods.baselines import known
+from discreet.methods.baselines.choice import fit_choice_weights
+from discreet.methods.baselines.similarity import history_similarity
+
+
+class Baseline(Method):
+    """A ranking that promises no privacy: clicks are simply collected."""
+
+
+@dataclass(frozen=True)
+class Random(Baseline):
+    """A random order: AUC 0.5, or the evaluation is wrong."""
+
+    name = "random"
+
+    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
+        """A uniform score for each shown article."""
+        return np.random.default_rng(seed).random(len(impressions.shown))
+
+
+@dataclass(frozen=True)
+class Popularity(Baseline):
+    """The click-through rate that was known at that time, shrunk towards the mean of all articles.
+
+    `prior_shows` is how many shows' worth of the mean rate each article starts with.
+    """
+
+    prior_shows: float = 20.0
+    name = "popularity"
+
+    def __post_init__(self) -> None:
+        if not self.prior_shows > 0:
+            raise DiscreetError(f"popularity: prior_shows must be above 0, not {self.prior_shows}")
+
+    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
+        """Log of the shrunk rate, from all impressions before each impression's own time."""
+        splits = list(task.data.splits.values())
+        moment = np.repeat(impressions.time, impressions.slate_sizes)
+        shown = known.shows(splits).before(impressions.shown, moment)
+        clicked = known.clicks(splits).before(impressions.shown, moment)
+        train = task.data.splits["train"]
+        mean_rate = max(float(train.clicked.mean()), 1e-6)
+        return np.log((clicked + self.prior_shows * mean_rate) / (shown + self.prior_shows))
+
+
+@dataclass(frozen=True)
+class Recency(Baseline):
+    """The newest first: by time of publication, or where that is unknown by when the article was first shown."""
+
+    name = "recency"
+
+    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
+        """Minus the log of the age in hours."""
+        moment = np.repeat(impressions.time, impressions.slate_sizes)
+        published = task.data.articles.published[impressions.shown]
+        first_shown = known.shows(task.data.splits.values()).first(impressions.shown, moment)
+        since = np.where(published >= 0, np.minimum(published, moment), first_shown)
+        return -np.log1p((moment - since) / 3600.0)
+
+
+@dataclass(frozen=True)
+class Content(Baseline):
+    """Similarity of the candidate's title with the mean title of the reader's history; no training at all."""
+
+    name = "content"
+
+    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
+        """Cosine of candidate and mean history; 0 for a reader without history."""
+        return history_similarity(task.text_vectors.matrix, impressions)
+
+
+@dataclass(frozen=True)
+class Combined(Baseline):
+    """The best linear combination of content, popularity and recency, with weights fitted on train only."""
+
+    name = "combined"
+    parts = (Content(), Popularity(), Recency())
+
+    def train(self, task: Task, seed: int, checkpoint: Path | None = None) -> State:
+        """Fit one weight for each part by the likelihood of the clicks (see `choice`)."""
+        train = task.data.splits["train"]
+        features = np.stack([part.score(task, {}, train, seed) for part in self.parts], axis=1)
+        return {"weights": fit_choice_weights(features, train)}
+
+    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
+        """The weighted sum of the parts' scores."""
+        scores = [part.score(task, {}, impressions, seed) for part in self.parts]
+        return sum((w * s for w, s in zip(state["weights"], scores, strict=True)), np.zeros(len(impressions.shown)))

@@ -1,0 +1,125 @@
+"""The server's side: secure sums over whichever nodes are there, until one succeeds.
+
+A node that is silent, late, garbled or refuses is out for the rest of the round. A round that has lost its quorum is
+begun anew, with fresh keys, among those that are left; if these are too few, with those that come back.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping
+
+from discreet.aggregation.secure_sum.plan import Plan
+from discreet.aggregation.secure_sum.refusals import Refused
+from discreet.aggregation.secure_sum.terms import ROUND_ID_BYTES, Terms
+from discreet.errors import DiscreetError
+from discreet.nodes.attempt import Attempt, Job
+from discreet.nodes.requests import job_digest, purpose, task_digest
+from discreet.nodes.transport import Nodes, NodeSum
+from discreet.nodes.troubles import Troubles
+
+ATTEMPTS = 4
+"""How often a sum is begun before the server gives up, unless told otherwise."""
+FEWEST = 2
+_PAUSE = 0.25
+"""What part of its patience the server lets pass before it asks a silent node again that it cannot do without."""
+_BETWEEN_LOOKS = 0.05
+
+
+class LostRound(DiscreetError):  # noqa: N818 (named for what has happened)
+    """The quorum was lost while a sum was made. Nothing is known of it; another sum may succeed."""
+
+
+class SecureSums:
+    """The secure sums of one job."""
+
+    def __init__(
+        self,
+        nodes: Nodes,
+        roster: Mapping[int, bytes],
+        job: bytes,
+        *,
+        patience: float,
+        opening: float = 0.0,
+        bits: int = 64,
+        everybody: bool = False,
+        attempts: int = ATTEMPTS,
+    ) -> None:
+        """Prepare to sum.
+
+        Args:
+            nodes: the way to the nodes.
+            roster: the nodes' public keys, the same as the nodes have.
+            job: the job's description, which each node opens once.
+            patience: how many seconds nodes have for each step, and to come back when too few are there.
+            opening: how many they have, if that is more, for the first step, in which they open the job.
+            bits: sums are mod 2^bits; hosts accept 64 only.
+            everybody: whether only a sum of all nodes in the roster will do; one that leaves is then waited for.
+            attempts: how often a sum is begun. Each may have every node contribute anew, so where a contribution costs
+                privacy, once is right.
+        """
+        if len(roster) < FEWEST:
+            raise DiscreetError(f"a secure sum needs at least {FEWEST} nodes, and the roster has {len(roster)}")
+        self._nodes = nodes
+        self._roster = dict(roster)
+        self._job = Job(job)
+        self._patience = patience
+        self._opening = opening
+        self._bits = bits
+        self._everybody = everybody
+        self._fewest = len(roster) if everybody else FEWEST
+        self._attempts = attempts
+        self._troubles: Troubles | None = None
+
+    def sum(self, task: bytes, length: int) -> NodeSum:
+        """The exact sum of the vectors that the nodes contribute to a task.
+
+        Raises:
+            DiscreetError: if it cannot be had, with who has answered, why others have not, and what to do; LostRound
+                if that is for want of a quorum in a round that had begun.
+        """
+        troubles, self._troubles = Troubles(after=self._troubles), None
+        for _ in range(self._attempts):
+            invited = self._gather(troubles)
+            if len(invited) < self._fewest:
+                break
+            troubles.new_round(invited)
+            terms = self._terms(invited, length, task)
+            attempt = Attempt(terms, self._job, self._nodes, self._patience, self._opening, troubles)
+            try:
+                total = attempt.run(task)
+            except Refused as refusal:
+                troubles.lost_round(refusal)
+                continue
+            return NodeSum(total.values, total.survivors)
+        self._troubles = troubles
+        line = troubles.in_one_line(self._roster, self._nodes.present(), self._patience)
+        hopeless = not troubles.lost or len(self._roster.keys() - troubles.lasting) < self._fewest
+        raise DiscreetError(line) if hopeless else LostRound(line)
+
+    def _gather(self, troubles: Troubles) -> frozenset[int]:
+        """Whom to invite: those who were no trouble in the last round, or else, after a while, all who are there."""
+        start = time.monotonic()
+        pause = _PAUSE * self._patience if troubles.silent else 0.0
+        while True:
+            present = self._nodes.present()
+            for stranger in sorted(present - self._roster.keys()):
+                troubles.stranger(stranger)
+            here = (present & self._roster.keys()) - troubles.lasting
+            reliable = here - troubles.failed
+            waited = time.monotonic() - start
+            if len(reliable) >= self._fewest:
+                return reliable
+            if len(here) >= self._fewest and waited >= pause:
+                return here
+            if waited >= self._patience or len(self._roster.keys() - troubles.lasting) < self._fewest:
+                return frozenset()
+            troubles.waiting(len(here), len(self._roster))
+            time.sleep(_BETWEEN_LOOKS)
+
+    def _terms(self, invited: frozenset[int], length: int, task: bytes) -> Terms:
+        roster = {node: self._roster[node] for node in invited}
+        plan = Plan.complete(len(roster), len(roster)) if self._everybody else Plan.default(len(roster))
+        meaning = purpose(job_digest(self._job.description), task_digest(task), self._roster)
+        return Terms(secrets.token_bytes(ROUND_ID_BYTES), roster, plan, length, self._bits, meaning)

@@ -1,5 +1,0 @@
-"""The audits of the mechanisms in `discreet.privacy`, registered when this package is imported."""
-
-from discreet.privacy.audit.catalogue import attention, choices, distributed, float_noise, noise
-
-__all__ = ["attention", "choices", "distributed", "float_noise", "noise"]

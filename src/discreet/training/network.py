@@ -1,0 +1,59 @@
+"""A model as pure functions of its parameters: the same skeleton serves every client, each with values of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from discreet.models.base import ArticleBatch, NewsModel
+from discreet.training.objective import Parameters
+
+
+class Network:
+    """The encoders of a model, called with explicit parameters. What the model does not train stays in the model."""
+
+    def __init__(self, model: NewsModel) -> None:
+        self.model = model
+        self._calls = _Calls(model)
+        self._names = [name for name, value in model.named_parameters() if value.requires_grad]
+
+    def parameters(self) -> Parameters:
+        """A copy of all that the model trains, by name, as it stands in the model now."""
+        own = dict(self.model.named_parameters())
+        return {name: own[name].detach().clone() for name in self._names}
+
+    def load(self, parameters: Mapping[str, Tensor]) -> NewsModel:
+        """Write parameters back into the model (those of other names belong to the method) and return it."""
+        own = dict(self.model.named_parameters())
+        with torch.no_grad():
+            for name in self._names:
+                own[name].copy_(parameters[name])
+        return self.model
+
+    def encode_articles(self, parameters: Mapping[str, Tensor], batch: ArticleBatch) -> Tensor:
+        """The articles' vectors [n, size]."""
+        return self._call(parameters, "encode_articles", batch)
+
+    def encode_readers(self, parameters: Mapping[str, Tensor], clicks: Tensor, copies: Tensor) -> Tensor:
+        """Readers' vectors [n, size] from clicks' vectors [n, clicks, size], each standing for `copies` clicks."""
+        return self._call(parameters, "encode_readers", clicks, copies)
+
+    def _call(self, parameters: Mapping[str, Tensor], what: str, *arguments: Any) -> Tensor:
+        values = {f"model.{name}": parameters[name] for name in self._names}
+        result: Tensor = torch.func.functional_call(self._calls, values, (what, *arguments))
+        return result
+
+
+class _Calls(nn.Module):
+    """`functional_call` calls a module; this one passes the call on to a method of the model."""
+
+    def __init__(self, model: NewsModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, what: str, *arguments: Any) -> Tensor:
+        result: Tensor = getattr(self.model, what)(*arguments)
+        return result

@@ -1,0 +1,1 @@
+"""The methods by which vendors predict ratings, alone or together."""

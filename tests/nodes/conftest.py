@@ -1,0 +1,20 @@
+import pytest
+import torch
+
+from discreet.nodes import troubles
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def said(monkeypatch):
+    """What is said about nodes while sums are made."""
+    lines = []
+    monkeypatch.setattr(troubles, "notice", lines.append)
+    return lines

@@ -1,0 +1,150 @@
+"""Training over a deployment of real processes: a SuperLink and four SuperNodes, each with its host."""
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rounds_by_hand import assert_learnt, by_hand
+
+from discreet.cli.nodes import next_command
+from discreet.data.open import open_news
+from discreet.data.synthetic import news_world, write_mind
+from discreet.methods.base import Task
+from discreet.methods.run import Run
+
+pytest.importorskip("flwr", reason="Flower is not installed: pip install 'discreet[flower]'")
+
+from discreet.nodes.flower.configuration import write_deployment
+from discreet.nodes.flower.loopback import Loopback, host_command
+
+STALLING = Path(__file__).parents[1] / "support" / "stalling_host.py"
+PATIENCE = ("--patience", "900")
+"""Seconds that nobody waits for: a host that is killed is known to be gone at once."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Sums of float32 have the same order everywhere: the nodes' processes inherit it."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+
+
+def training(folder, world, out, *settings):
+    command = [sys.executable, "-m", "discreet", "train", world, "--out", out, "--text", "hashed", "--seed", "5"]
+    return [str(word) for word in (*command, "--engine", "flower", "--superlink", folder, *settings)]
+
+
+def started(command):
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def wait_for(condition, process):
+    while not condition():
+        assert process.poll() is None, process.stdout.read()
+        time.sleep(0.05)
+
+
+def who(state):
+    return [tuple(np.flatnonzero(row).tolist()) for row in state["nodes"]]
+
+
+def server_processes(folder):
+    """The ServerApps of a deployment: what Flower has started with its folder as a home."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes().split(b"\0")
+            home = f"FLWR_HOME={folder.resolve() / 'flower'}".encode()
+            if any(b"flwr-serverapp" in word for word in command) and home in (process / "environ").read_bytes():
+                found.append(int(process.name))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("deployed") / "world"
+    write_mind(news_world(160, seed=4), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def task(world):
+    return Task(open_news(world), "hashed")
+
+
+@pytest.fixture(scope="module")
+def deployed(tmp_path_factory, world):
+    """One deployment for all tests here; the host of node 3 stops in its second round until it is killed."""
+    folder = tmp_path_factory.mktemp("deployed") / "deployment"
+    write_deployment(folder, world, 4, most_epsilon=np.inf, noise="simulated")
+
+    def command(node):
+        stalling = [sys.executable, str(STALLING), str(node.folder), "2", str(folder / "reached")]
+        return stalling if node.number == 3 else host_command(node)
+
+    with Loopback(folder, command) as deployment:
+        yield folder, deployment
+
+
+DP_FEDAVG = ("--epsilon", "3", *PATIENCE)
+
+
+@pytest.mark.timeout(1800)
+def test_a_host_is_killed_in_a_round_and_the_weights_are_those_of_the_sums(tmp_path, world, task, deployed):
+    folder, deployment = deployed
+    out = tmp_path / "privaterec"
+    privaterec = ("--method", "privaterec", "--rounds", "2", "--set", "fraction=0.2", *PATIENCE)
+    process = started(training(folder, world, out, *privaterec))
+    wait_for((folder / "reached").exists, process)
+    deployment.kill_host(3)
+    said, _ = process.communicate()
+    deployment.restart(3)
+    assert process.returncode == 0, said
+    assert "node 3: no answer in time at step MASK" in said
+    run = Run.load(out)
+    assert who(run.state) == [(1, 2, 3, 4), (1, 2, 4)]
+    assert_learnt(run.state, by_hand(run.method, task, 5, 4, who(run.state)))
+
+
+@pytest.mark.timeout(1800)
+def test_the_command_that_start_prints_trains_over_all_nodes(tmp_path, task, deployed):
+    folder, _ = deployed
+    (folder / "reached").touch()
+    words = shlex.split(next_command(folder))
+    assert words[0] == "discreet"
+    command = [sys.executable, "-m", *words, "--text", "hashed", "--seed", "5", "--rounds", "2", *DP_FEDAVG]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "ε = 3, δ = 1e-06 per user (zero out) against the server, lifetime" in done.stdout
+    assert "does not see who takes part" in done.stdout
+    run = Run.load(tmp_path / words[words.index("--out") + 1])
+    assert who(run.state) == [(1, 2, 3, 4)] * 2
+    assert_learnt(run.state, by_hand(run.method, task, 5, 4, who(run.state)))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_a_server_is_killed_and_goes_on_from_its_checkpoint(tmp_path, world, task, deployed):
+    folder, _ = deployed
+    (folder / "reached").touch()
+    out = tmp_path / "dp_fedavg"
+    command = training(folder, world, out, "--method", "dp_fedavg", "--rounds", "3", *DP_FEDAVG)
+    process = started(command)
+    wait_for(out.with_name("dp_fedavg.checkpoint").exists, process)
+    for pid in [process.pid, *server_processes(folder)]:
+        os.kill(pid, signal.SIGKILL)
+    process.wait()
+    assert not out.exists()
+    done = subprocess.run([*command, "--resume"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "resuming after round" in done.stderr + done.stdout
+    run = Run.load(out)
+    assert who(run.state) == [(1, 2, 3, 4)] * 3
+    assert_learnt(run.state, by_hand(run.method, task, 5, 4, who(run.state)))
