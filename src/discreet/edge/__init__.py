@@ -1,1 +1,1 @@
-"""Where raw data lives: a reader's device, a node that hosts readers, a vendor. What leaves is a release or a contribution."""
+"""Where raw data lives: a device, a node that hosts readers, a vendor. What leaves is a release or a contribution."""
