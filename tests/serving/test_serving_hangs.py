@@ -130,14 +130,14 @@ def test_a_full_disk_is_told_once_and_by_readiness_while_ranking_goes_on(tmp_pat
 
 
 def test_a_disk_that_is_full_at_the_start_is_one_clear_line(tmp_path, monkeypatch):
-    from discreet.serving import tables
+    from discreet.database import engine
 
     def small(connection, record):
-        tables_set_up(connection, record)
+        set_up(connection, record)
         connection.execute("PRAGMA max_page_count = 24")
 
-    tables_set_up = tables._set_up_sqlite
-    monkeypatch.setattr(tables, "_set_up_sqlite", small)
+    set_up = engine._set_up_sqlite
+    monkeypatch.setattr(engine, "_set_up_sqlite", small)
     with pytest.raises(DiscreetError, match=r"serving\.sqlite: .*full"):
         small_service(tmp_path)
     monkeypatch.undo()

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from served_world import StandInModel, small_world
 
+from discreet.database import shown_database
 from discreet.errors import DiscreetError
 from discreet.serving.keeper import Keeper
 from discreet.serving.server import first_articles
 from discreet.serving.store import DELETED, EXPIRED, KeptReport, Outcome, Store, Waiting
-from discreet.serving.tables import open_engine, shown_database
+from discreet.serving.tables import open_engine
 
 ARTICLES = [
     Waiting(f"A{n}", f"storm number {n} hits the harbour", "", "weather", 1000 + n, 1000 + n) for n in range(30)

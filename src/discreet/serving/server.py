@@ -16,6 +16,7 @@ import uvicorn
 from sqlalchemy.exc import SQLAlchemyError
 
 from discreet.data.news import NewsData
+from discreet.database import problem_of, shown_database
 from discreet.errors import DiscreetError, InputError
 from discreet.privacy.ledger import Schedule
 from discreet.protocol.check import SCHEMA
@@ -28,7 +29,7 @@ from discreet.serving.logs import configure
 from discreet.serving.model import Served
 from discreet.serving.service import Service
 from discreet.serving.store import Store, Waiting
-from discreet.serving.tables import open_engine, shown_database
+from discreet.serving.tables import open_engine
 from discreet.serving.wire import Connection
 
 FINISH_SECONDS = 6  # for requests that are being answered when the server is told to stop
@@ -77,8 +78,7 @@ def open_service(
         )
         return Service(model, store, offer)
     except SQLAlchemyError as error:
-        problem = str(getattr(error, "orig", error)).strip().splitlines()[0]
-        raise DiscreetError(f"{shown_database(place)}: the database cannot be used ({problem})") from error
+        raise DiscreetError(f"{shown_database(place)}: the database cannot be used ({problem_of(error)})") from error
 
 
 def first_articles(data: NewsData, as_of: int | None = None) -> Iterator[Waiting]:
