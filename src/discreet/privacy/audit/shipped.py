@@ -8,6 +8,7 @@ MODULES = (
     "discreet.privacy.audit.catalogue",
     "discreet.methods.leak.canary",
     "discreet.methods.dp_fedavg_audit",
+    "discreet.aggregation.audits",
     "discreet.device.audits",
     "discreet.vendors.sharing.audits",
     "discreet.vendors.sharing.hostile",
