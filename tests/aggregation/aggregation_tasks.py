@@ -33,6 +33,7 @@ def tasks(draw: st.DrawFn, max_length: int = 12, max_value: int = 300) -> Task:
     largest = draw(st.integers(1, max_value)) if kind in (Kind.SUM, Kind.SUMVEC) else 1
     total = draw(st.integers(1, length * largest)) if kind in (Kind.MULTIHOT, Kind.SUMVEC) else None
     noise = draw(st.sampled_from(list(NoiseKind)))
+    window = draw(st.integers(1, 2**40))
     return task(
         name=draw(st.text(min_size=1, max_size=20)),
         purpose=draw(st.text(max_size=20)),
@@ -41,7 +42,8 @@ def tasks(draw: st.DrawFn, max_length: int = 12, max_value: int = 300) -> Task:
         max_value=largest,
         max_total=total,
         start=draw(st.integers(0, 2**40)),
-        window_seconds=draw(st.integers(1, 2**40)),
+        window_seconds=window,
+        send_seconds=draw(st.integers(1, window)),
         windows=draw(st.integers(1, 2**40)),
         epsilon=draw(st.floats(0.001, 100)),
         delta=draw(st.floats(1e-15, 0.01)) if noise is NoiseKind.GAUSSIAN else 0.0,

@@ -85,7 +85,7 @@ def test_a_contribution_under_another_promise_is_refused() -> None:
 
 
 @pytest.mark.parametrize("field", [FIELD64, FIELD128], ids=lambda field: field.name)
-@given(st.lists(st.tuples(st.integers(0, 2**62), st.integers(-(2**62), 2**62)), min_size=1, max_size=5))
+@given(st.lists(st.tuples(st.integers(0, 2**61), st.integers(-(2**61), 2**61)), min_size=1, max_size=5))
 @settings(deadline=None)
 def test_shares_take_signed_noise(field: Field, pairs: list[tuple[int, int]]) -> None:
     shares, noise = zip(*pairs, strict=True)

@@ -38,7 +38,8 @@ def test_terms_are_canonical_json() -> None:
     assert some.terms.decode() == (
         '{"cells":"","delta":1e-7,"epsilon":1,"helper":"","kind":"multihot","leader":"","length":5,"max_total":2,'
         '"max_value":1,"measure":"","min_batch":1,"name":"é\\"\\\\\\n","noise":"discrete_gaussian",'
-        '"purpose":"how often each article is read","start":1700000000,"window_seconds":3600,"windows":24}'
+        '"per":"window","purpose":"how often each article is read","send_seconds":3600,"start":1700000000,'
+        '"window_seconds":3600,"windows":24}'
     )
 
 
@@ -81,6 +82,11 @@ def test_numbers_are_written_as_javascript_writes_them(number: float, written: s
         {"name": "a\ud800"},
         {"purpose": None},
         {"helper": "x" * 1001},
+        {"send_seconds": 3601},
+        {"start": 86_400, "kind": "histogram", "max_total": 1, "per": "day"},
+        {"per": "day", "start": 86_401},
+        {"per": "day", "start": 86_400, "window_seconds": 7000},
+        {"per": "year"},
     ],
 )
 def test_terms_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
@@ -152,6 +158,15 @@ def test_windows_follow_each_other(some: Task, window: int) -> None:
     assert some.window_at(begin) == window
     assert some.window_at(begin - 0.5) == window - 1
     assert some.window_at(some.begins(window + 1) - 1) == window
+
+
+def test_what_is_paid_per_day_is_paid_once_for_all_windows_of_a_day() -> None:
+    some = task(start=20_000 * 86_400, windows=72, per="day")
+    assert [some.period(window) for window in (0, 23, 24, 71)] == [0, 0, 1, 2]
+    assert some.guarantee().scope == "one day"
+    assert [task().period(window) for window in (0, 23, 24)] == [0, 23, 24]
+    assert some.sent_until(3) == some.begins(5)
+    assert task(send_seconds=60).sent_until(3) == task().begins(4) + 60
 
 
 def test_a_contribution_tells_no_value() -> None:

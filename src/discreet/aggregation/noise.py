@@ -35,8 +35,17 @@ Both aggregators add all of the noise, because neither can know that the other d
 twice the variance, and a publisher alone sees less than ε allows. That is not claimed: `Task.event`, which the
 accountant composes, has the noise of one share.
 
-**Over windows and tasks** contributions of one reader compose adaptively (`privacy.accounting.compose`): A and the
-publisher may choose later tasks by what they saw. **Minimum batch sizes are no part of the proof**: a batch of one
+**Per day.** Where a task is paid per day, the reader's device keeps the sum over all values of all windows of a day to
+`max_total`, and the theorem holds for the whole day with the same noise in every window. Proof: let x_w be what the
+reader contributes to window w; it may depend on what the earlier windows showed. Given all earlier outputs, the output
+of window w is at most e^{‖x_w‖₁/t} times likelier with the reader than without, or less likely by that factor. Along
+every course of the day these exponents add up to at most Σ_w ‖x_w‖₁/t ≤ Δ₁/t ≤ ε. With discrete Gaussian noise, the
+values of all windows together are bounded like those of one, so Σ_w ‖x_w‖₂²/2σ² ≤ Δ₂²/2σ² = ρ along every course, and
+then the day is ρ-zCDP (Feldman, Zrnic 2021, Theorem 3.1, on individual Rényi filters).
+
+**Over windows, days and tasks** contributions of one reader compose adaptively (`privacy.accounting.compose`; on the
+device, where tasks come one after the other, a filter): A and the publisher may choose later tasks by what they saw.
+**Minimum batch sizes are no part of the proof**: a batch of one
 honest reader among a thousand invented ones is a batch of a thousand. They keep a result from being all noise.
 """
 

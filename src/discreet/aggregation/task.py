@@ -32,6 +32,7 @@ MAX_LENGTH = 1 << 20
 MAX_VALUE = 1 << 30
 MAX_TIME = 1 << 40
 MAX_TEXT = 1000
+DAY = 86_400
 
 
 class Kind(StrEnum):
@@ -47,6 +48,13 @@ class Kind(StrEnum):
     """A 1 in one of `length` buckets. Bucket 0 is for whoever has nothing to say."""
     MULTIHOT = "multihot"
     """`length` zeros and ones, at most `max_total` of them ones."""
+
+
+class Per(StrEnum):
+    """What a reader pays for, and what `max_total` bounds: one window, or all windows of a day (UTC) together."""
+
+    WINDOW = "window"
+    DAY = "day"
 
 
 class NoiseKind(StrEnum):
@@ -67,10 +75,14 @@ class Task:
         length: How many values it has.
         max_value: The largest of them.
         max_total: The largest sum of all of them; without it, the largest that kind, length and `max_value` allow.
+            Where a reader pays `per` day, the device keeps the sum over all windows of a day to it.
         start: When window 0 begins, in seconds since 1970.
         window_seconds: How long a window is. A reader contributes to each window once.
         windows: How many windows there are.
-        epsilon: What one contribution costs a reader.
+        send_seconds: Within so many seconds after a window's end its contributions are sent, at a time drawn at random;
+            without it, within the length of a window.
+        per: Whether ε is the cost of one window's contribution, or of those of a whole day.
+        epsilon: What it costs a reader to contribute.
         delta: The same in δ; 0 with discrete Laplace noise.
         noise: What each aggregator adds.
         min_batch: Windows with fewer contributions are not collected. This keeps results useful. It protects nobody.
@@ -89,6 +101,8 @@ class Task:
     start: int
     window_seconds: int
     windows: int
+    send_seconds: int | None = None
+    per: Per = Per.WINDOW
     epsilon: float
     delta: float = 0.0
     noise: NoiseKind = NoiseKind.LAPLACE
@@ -99,7 +113,7 @@ class Task:
     helper: str = ""
 
     def __post_init__(self) -> None:
-        for field, kind in (("kind", Kind), ("noise", NoiseKind)):
+        for field, kind in (("kind", Kind), ("noise", NoiseKind), ("per", Per)):
             _require(getattr(self, field) in list(kind), field, f"one of {', '.join(kind)}")
             object.__setattr__(self, field, kind(getattr(self, field)))
         for field in ("name", "purpose", "measure", "cells", "leader", "helper"):
@@ -117,6 +131,13 @@ class Task:
         if self.max_total is None:
             object.__setattr__(self, "max_total", 1 if self.kind is Kind.HISTOGRAM else self.length * self.max_value)
         _require(_is_whole(self.max_total, 1, self.length * self.max_value), "max_total", "at most length × max_value")
+        if self.send_seconds is None:
+            object.__setattr__(self, "send_seconds", self.window_seconds)
+        _require(_is_whole(self.send_seconds, 1, self.window_seconds), "send_seconds", "at most window_seconds")
+        if self.per is Per.DAY:
+            _require(self.kind is not Kind.HISTOGRAM, "per", "window for kind histogram, which has no zeros")
+            _require(self.start % DAY == 0, "start", "the beginning of a day (UTC) where a reader pays per day")
+            _require(DAY % self.window_seconds == 0, "window_seconds", "a part of a day where a reader pays per day")
         for field, fixed in _FIXED[self.kind].items():
             _require(getattr(self, field) == fixed, field, f"{fixed} for kind {self.kind}")
         if self.kind is Kind.SUM:
@@ -141,8 +162,8 @@ class Task:
         """The inverse of `to_json`; nothing may be missing, and nothing be there that is not known."""
         if not isinstance(terms, Mapping) or set(terms) != set(_FIELDS):
             raise DiscreetError(f"a task has the fields {', '.join(_FIELDS)}, each once and no others")
-        if terms["max_total"] is None:
-            raise DiscreetError("the task's max_total must be a whole number")
+        if terms["max_total"] is None or terms["send_seconds"] is None:
+            raise DiscreetError("the task's max_total and send_seconds must be whole numbers")
         return cls(**terms)
 
     @cached_property
@@ -179,20 +200,20 @@ class Task:
         return rounded_up(self.sensitivity.l2 * (1 + 1e-12) * zcdp_multiplier(self.epsilon, self.delta))
 
     def event(self) -> DpEvent:
-        """What one contribution was, for the accountant: one aggregator's noise, as the other's may be known."""
+        """What one window, or one day, was, for the accountant: one aggregator's noise, as the other's may be known."""
         if self.noise is NoiseKind.LAPLACE:
             return DiscreteLaplaceDpEvent(float(1 / self.noise_scale), self.total)
         return ZCDpEvent(gaussian_rho(float(self.noise_scale) / self.sensitivity.l2) * (1 + 1e-9))
 
     def guarantee(self) -> Guarantee:
-        """What one contribution costs its reader; the theorem is in `aggregation.noise`."""
+        """What one window, or one day, costs a reader; the theorem is in `aggregation.noise`."""
         return Guarantee(
             epsilon=self.epsilon,
             delta=self.delta,
             unit=Unit.USER,
             adjacency=Adjacency.ZERO_OUT,
             adversary=Adversary.PUBLISHER_AND_AGGREGATOR,
-            scope=Scope.WINDOW,
+            scope=Scope.WINDOW if self.per is Per.WINDOW else Scope.DAY,
             status=Status.PROVED,
             mechanism=f"sum with {self.noise.replace('_', ' ')} noise of each aggregator",
         )
@@ -204,6 +225,15 @@ class Task:
     def begins(self, window: int) -> int:
         """When a window begins, and the one before it ends, in seconds since 1970."""
         return self.start + window * self.window_seconds
+
+    def sent_until(self, window: int) -> int:
+        """When the last contribution of a window has been sent, in seconds since 1970: from then on, collect it."""
+        assert self.send_seconds is not None
+        return self.begins(window + 1) + self.send_seconds
+
+    def period(self, window: int) -> int:
+        """What a reader pays for a window's contribution is paid once for all windows with this number."""
+        return window if self.per is Per.WINDOW else window * self.window_seconds // DAY
 
     def require_window(self, window: int) -> None:
         """An error unless the task has this window."""
