@@ -1,5 +1,18 @@
 """Sums over many people's devices that nobody sees into, by aggregators that do not collude."""
 
+from discreet.aggregation.contribution import Contribution
+from discreet.aggregation.noise import share_noise
 from discreet.aggregation.prio3.vectors import VectorCheck, check_vector
+from discreet.aggregation.sums import NoisySum, PlainSums, Sums
+from discreet.aggregation.task import Task
 
-__all__ = ["VectorCheck", "check_vector"]
+__all__ = [
+    "Contribution",
+    "NoisySum",
+    "PlainSums",
+    "Sums",
+    "Task",
+    "VectorCheck",
+    "check_vector",
+    "share_noise",
+]

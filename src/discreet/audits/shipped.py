@@ -12,8 +12,9 @@ MODULES = (
     "discreet.audits.sharing",
     "discreet.audits.hostile_vendors",
     "discreet.audits.hostile_training",
+    "discreet.audits.sums",
 )
-"""Modules that register audits when they are imported. They are named, not imported: they stand in higher layers."""
+"""Modules that register audits when they are imported."""
 
 
 def load_audits() -> None:

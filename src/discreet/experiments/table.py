@@ -136,11 +136,14 @@ def _where(guarantee: Guarantee) -> str:
         Adversary.OTHER_VENDORS: "the other vendors see",
         Adversary.OUTSIDER: "an outsider sees",
         Adversary.BLIND_SERVER: "a server that does not know who takes part sees",
+        Adversary.PUBLISHER_AND_AGGREGATOR: "the publisher and one aggregator see",
     }[guarantee.adversary]
     when = {
         Scope.LIFETIME: "over a whole lifetime",
         Scope.ROUND: "in one round",
         Scope.RELEASE: "in one release",
+        Scope.WINDOW: "in one window",
+        Scope.DAY: "in one day",
     }[guarantee.scope]
     return f"whatever {sees} {when}"
 

@@ -46,6 +46,7 @@ class Adversary(StrEnum):
     OTHER_VENDORS = "other vendors"
     OUTSIDER = "outsider"
     BLIND_SERVER = "server that does not see who takes part"
+    PUBLISHER_AND_AGGREGATOR = "publisher and one aggregator"
 
 
 class Scope(StrEnum):
@@ -54,6 +55,8 @@ class Scope(StrEnum):
     RELEASE = "one release"
     ROUND = "one round"
     LIFETIME = "lifetime"
+    WINDOW = "one window"
+    DAY = "one day"
 
 
 class Status(StrEnum):

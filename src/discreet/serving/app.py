@@ -81,7 +81,8 @@ def create_app(
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.router.routes.append(_ranking(service))  # first, since it is asked for most
+    ranking = _ranking(service)
+    app.router.routes.append(ranking)
     app.include_router(_public(service, metrics, limits, proxies))
     app.include_router(_operations(service, metrics))
     if admin_token is not None:
@@ -89,17 +90,21 @@ def create_app(
     _pages(app)
     _errors(app)
     with_shared_parts(app, [m.RecommendRequest, m.LabelReport, m.SketchReport, m.NewArticle])
-    return Gate(app, limits, metrics, proxies)
+    return Gate(app, limits, metrics, proxies, {("POST", ranking.path): ranking.app})
 
 
 class PlainRoute(APIRoute):
-    """A route that is described like the others, and answers without their layers: for what has to be fast."""
+    """A route that is described like the others, and answers without their layers, so the gate may call it directly."""
 
     def __init__(self, path: str, endpoint: Callable[[Request], Awaitable[bytes]], **described: Any) -> None:
         super().__init__(path, endpoint, **described)
 
         async def plain(scope: Scope, receive: Receive, send: Send) -> None:
-            body = await endpoint(Request(scope, receive))
+            try:
+                body = await endpoint(Request(scope, receive))
+            except Refusal as refusal:
+                await _refused(refusal)(scope, receive, send)
+                return
             headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
             await send({"type": "http.response.body", "body": body})
@@ -253,10 +258,7 @@ def _pages(app: FastAPI) -> None:
 def _errors(app: FastAPI) -> None:
     @app.exception_handler(Refusal)
     async def refused(_: Request, refusal: Refusal) -> JSONResponse:
-        headers = {} if refusal.retry_after is None else {"Retry-After": str(refusal.retry_after)}
-        if refusal.status == 413:
-            headers["Connection"] = "close"
-        return JSONResponse({"error": refusal.problem, **refusal.details}, refusal.status, headers)
+        return _refused(refusal)
 
     @app.exception_handler(HTTPException)
     async def failed(_: Request, error: HTTPException) -> JSONResponse:
@@ -269,6 +271,13 @@ def _errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
         return JSONResponse({"error": _first_problem(list(error.errors()))}, 422)
+
+
+def _refused(refusal: Refusal) -> JSONResponse:
+    headers = {} if refusal.retry_after is None else {"Retry-After": str(refusal.retry_after)}
+    if refusal.status == 413:
+        headers["Connection"] = "close"
+    return JSONResponse({"error": refusal.problem, **refusal.details}, refusal.status, headers)
 
 
 async def _read(request: Request, adapter: TypeAdapter[T]) -> T:

@@ -110,12 +110,10 @@ class Service:
         interest = self._interest(asked)
         wanted = Wanted(asked.limit, asked.category, asked.max_age_hours, asked.diversity or 0.0)
         rows, _ = rank(snapshot, self._nobody if interest is None else interest, wanted, int(self._clock()))
-        chosen = rows.tolist()
         snapshot.shows[rows] += 1
-        ids = list(map(snapshot.ids.__getitem__, chosen))
         free = asked.category is None and asked.max_age_hours is None
-        slate, signature = self._slates.sign(model.version, ids, self._epoch(), labelled=free)
-        entries = snapshot.shown(chosen, details=asked.details)
+        slate, signature = self._slates.sign(model.version, snapshot.names[rows].tolist(), self._epoch(), labelled=free)
+        entries = snapshot.shown(rows, details=asked.details)
         head = f'{{"model":"{model.version}","slate":"{slate}","signature":"{signature}","personal":'
         return b'%s%s,"articles":[%s]}' % (head.encode(), b"false" if interest is None else b"true", b",".join(entries))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from discreet.serving.store import LISTED
 from discreet.serving.topk import ScoreTable
 
 Ints = NDArray[np.int64]
+Objects = NDArray[np.object_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +29,7 @@ class Snapshot:
         entries: Each article's fields as JSON, without the braces and without its base score.
         lasting: The part of the base score that time does not change.
         shows: How often each was in an answer. Counted up in place: the one thing that changes.
+        names: The ids again, as an array that many can be taken from at once.
     """
 
     revision: int
@@ -42,7 +45,7 @@ class Snapshot:
     published: Ints
     first_shown: Ints
     shows: Ints
-    _shown: tuple[dict[int, bytes], dict[int, bytes]] = field(default_factory=lambda: ({}, {}))
+    names: Objects
 
     @classmethod
     def empty(cls, dimensions: int) -> Snapshot:
@@ -50,10 +53,15 @@ class Snapshot:
         none = np.zeros(0, np.int64)
         table = ScoreTable.of(np.zeros((0, dimensions), np.float32))
         lasting, base, category = np.zeros(0), np.zeros(0, np.float32), np.zeros(0, np.int32)
-        return cls(0, [], [], [], none, table, lasting, base, category, {}, none, none, none)
+        return cls(0, [], [], [], none, table, lasting, base, category, {}, none, none, none, np.zeros(0, np.object_))
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @cached_property
+    def _shown(self) -> tuple[Objects, Objects]:
+        """Articles as answers have them, without and with details; None until one is asked for."""
+        return np.full(len(self), None), np.full(len(self), None)
 
     @property
     def listed_at(self) -> Ints:
@@ -70,6 +78,7 @@ class Snapshot:
         new = [row for row in rows if row.state == LISTED]
         categories = dict(self.categories)
         codes = [categories.setdefault(row.category, len(categories)) for row in new]
+        ids = [self.ids[row] for row in kept] + [row.id for row in new]
         scores = np.frombuffer(b"".join(row.scores for row in new), np.float32)
 
         def joined(old: NDArray[Any], more: Sequence[float]) -> NDArray[Any]:
@@ -77,7 +86,7 @@ class Snapshot:
 
         return Snapshot(
             revision=max(self.revision, rows[-1].revision),
-            ids=[self.ids[row] for row in kept] + [row.id for row in new],
+            ids=ids,
             quoted=[self.quoted[row] for row in kept]
             + [json.dumps(row.id, ensure_ascii=False).encode() for row in new],
             entries=[self.entries[row] for row in kept] + [_entry(row) for row in new],
@@ -92,22 +101,23 @@ class Snapshot:
             published=joined(self.published, [row.published for row in new]),
             first_shown=joined(self.first_shown, [row.first_shown for row in new]),
             shows=joined(self.shows, [row.shows for row in new]),
+            names=np.array(ids, np.object_),
         )
 
     def with_base(self, base: NDArray[np.floating]) -> Snapshot:
         """The same catalogue with new base scores."""
-        return replace(self, base=base.astype(np.float32), _shown=({}, {}))
+        return replace(self, base=base.astype(np.float32))
 
-    def shown(self, rows: Sequence[int], *, details: bool) -> list[bytes]:
+    def shown(self, rows: Ints, *, details: bool) -> list[bytes]:
         """Articles as an answer has them, in JSON; those that are often among the best are made once."""
         made = self._shown[details]
-        try:
-            return list(map(made.__getitem__, rows))
-        except KeyError:
-            for row in rows:
+        found: list[bytes] = made[rows].tolist()
+        if None in found:
+            for row in rows.tolist():
                 fields = self.entries[row] if details else b'"id":%s' % self.quoted[row]
                 made[row] = b'{%s,"base":%.6g}' % (fields, self.base[row])
-            return [made[row] for row in rows]
+            found = made[rows].tolist()
+        return found
 
 
 def _entry(row: Any) -> bytes:

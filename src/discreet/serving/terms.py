@@ -23,7 +23,6 @@ from discreet.serving.refusal import Refusal
 
 _CHECKSUM = 4
 _SHAPE = 5  # bytes per integer, number of integers
-_WIDTHS = {width: np.dtype(f"<i{width}") for width in (1, 2, 4, 8)}
 _SURE = 64.0
 """Noise beyond this many scales has a probability below e^-64: whoever sends it made it up."""
 
@@ -62,10 +61,19 @@ class SketchTerms:
         return cls(attention.guarantee(), attention.dimension, attention.step, bound, False, most)
 
     @cached_property
-    def _head(self) -> bytes:
-        """What every right release begins with: the guarantee and the step (see `release_format`)."""
-        empty = encode(np.zeros(0, np.int64), self.step, self.guarantee)
-        return empty[: -_CHECKSUM - _SHAPE]
+    def _heads(self) -> dict[bytes, tuple[np.dtype[np.signedinteger], int]]:
+        """What a right release begins with (see `release_format`), for each width of integers; its type and size."""
+        empty = encode(np.zeros(0, np.int64), self.step, self.guarantee)[: -_CHECKSUM - _SHAPE]
+        shape = self.size.to_bytes(4, "little")
+        heads = {width: empty + bytes([width]) + shape for width in (1, 2, 4, 8)}
+        return {
+            head: (np.dtype(f"<i{width}"), len(head) + width * self.size + _CHECKSUM) for width, head in heads.items()
+        }
+
+    @cached_property
+    def _start(self) -> int:
+        """Where the integers begin."""
+        return len(next(iter(self._heads)))
 
     def total(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """The sum of base64 releases, or a refusal that says what is wrong with one of them."""
@@ -78,20 +86,16 @@ class SketchTerms:
 
     def _integers(self, text: str) -> NDArray[np.signedinteger]:
         data = _bytes(text)
-        start = len(self._head) + _SHAPE
-        width = data[start - _SHAPE] if len(data) > start else 0
-        right = (
-            data.startswith(self._head)
-            and width in _WIDTHS
-            and len(data) == start + width * self.size + _CHECKSUM
-            and int.from_bytes(data[start - 4 : start], "little") == self.size
-            and int.from_bytes(data[-_CHECKSUM:], "little") == zlib.crc32(data[:-_CHECKSUM])
-        )
-        if not right:
+        found = self._heads.get(data[: self._start])
+        if (
+            found is None
+            or len(data) != found[1]
+            or int.from_bytes(data[-_CHECKSUM:], "little") != zlib.crc32(data[:-_CHECKSUM])
+        ):
             release = _release(data)
             _require(release, self.guarantee, self.step)
             raise Refusal(422, f"the release has {len(release.payload.integers)} integers; this space has {self.size}")
-        return np.frombuffer(data, _WIDTHS[width], self.size, start)
+        return np.frombuffer(data, found[0], self.size, self._start)
 
     def require_clicks(self, clicks: int | None) -> None:
         """Refuse a number of clicks where lengths are hidden, and its absence where they are told."""

@@ -89,6 +89,19 @@ def _sift(values, places, size, value, place):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, fastmath=_FAST, inline="always")
+def _raise(heap, size, value):  # type: ignore[no-untyped-def]
+    """Put a score in the place of the least of a heap. Beyond `size` it has one more place, with +∞: no branch here."""
+    at, child = 0, 1
+    while child < size:
+        child += heap[child + 1] < heap[child]
+        if heap[child] >= value:
+            break
+        heap[at] = heap[child]
+        at, child = child, 2 * child + 1
+    heap[at] = value
+
+
+@njit(nogil=True, cache=True, fastmath=_FAST, inline="always")
 def _add_block(columns, base, steps, scores):  # type: ignore[no-untyped-def]
     """Write the rounded scores of one block to `scores`; beyond the last article they are −∞."""
     for i in range(len(base)):
@@ -112,7 +125,8 @@ def _best(exact, rounded, step, base, weights, places, values):  # type: ignore[
         limit += abs(steps[k]) / 2
     slack = 2 * limit + np.float32(1e-5) * 2 * np.float32(_LEVELS) * limit
     candidates, rough = np.empty(len(exact), np.int32), np.empty(len(exact), np.float32)
-    values[:], places[:] = -np.inf, 0
+    heap = np.full(count + 1, -np.inf, np.float32)
+    heap[count] = np.inf
     scores, lanes = np.empty(BLOCK, np.float32), np.empty(_LANES, np.float32)
     lowest, least, kept = np.float32(-np.inf), _LOWEST, 0
     for block in range(len(rounded)):
@@ -130,8 +144,8 @@ def _best(exact, rounded, step, base, weights, places, values):  # type: ignore[
                         candidates[kept], rough[kept] = block * BLOCK + at, scores[at]
                         kept += 1
                         if scores[at] > lowest:
-                            _sift(values, places, count, scores[at], 0)
-                            lowest = values[0]
+                            _raise(heap, count, scores[at])
+                            lowest = heap[0]
                             # Sums in float32 differ by their order: some last digits of the numbers that were added.
                             least = max(_LOWEST, lowest - slack - np.float32(1e-5) * abs(lowest))
     values[:], places[:] = -np.inf, len(exact)

@@ -1,0 +1,37 @@
+"""What leaves an edge for a sum: a vector within a task's bounds, with what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.aggregation.task import Task
+from discreet.privacy.guarantee import Guarantee
+
+
+@dataclass(frozen=True, eq=False)
+class Contribution:
+    """One reader's vector for one window. Nobody sees it: a sum and the noise in it protect it.
+
+    Attributes:
+        values: Whole numbers, which cannot be changed.
+        guarantee: What the sum promises of them.
+    """
+
+    values: NDArray[np.int64]
+    guarantee: Guarantee
+
+    def __post_init__(self) -> None:
+        values = np.array(self.values, np.int64)
+        values.flags.writeable = False
+        object.__setattr__(self, "values", values)
+
+    @classmethod
+    def of(cls, task: Task, values: ArrayLike) -> Contribution:
+        """A vector for a task; an error, without a value in it, if it is out of the task's bounds."""
+        return cls(task.checked(values), task.guarantee())
+
+    def __repr__(self) -> str:
+        return f"Contribution({len(self.values)} values; {self.guarantee})"
