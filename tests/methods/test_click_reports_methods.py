@@ -3,6 +3,8 @@
 import json
 import math
 from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -22,7 +24,7 @@ from discreet.methods.click_reports.served import ServedModel
 from discreet.methods.registry import make_method
 from discreet.methods.run import Run
 from discreet.privacy.guarantee import Adjacency, Adversary, Scope, Status, Unit
-from discreet.privacy.noise import SimulatedNoise
+from discreet.privacy.noise import SimulatedNoise, rounded_up
 
 ONE_SHOT = ("click_reports", "strict_privaterec", "user_codes")
 
@@ -72,6 +74,19 @@ def test_sketch_and_label_share_the_budget(name, share):
     assert method.epsilon_label == pytest.approx(1.7 * share)
     assert math.fsum((method.epsilon_sketch, method.epsilon_label)) <= 1.7 * (1 + 1e-15)
     assert method.epsilon_sketch > 0
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.7, 1.0, 1.7, 3.0, 3.28, 5.81, 10.0, 1 / 3])
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.6])
+def test_terms_are_decimals_and_what_is_drawn_costs_no_more_than_the_budget(epsilon, share):
+    label, sketch = oneshot.split(epsilon, share)
+    assert Decimal(repr(label)) + Decimal(repr(sketch)) == pytest.approx(Decimal(repr(epsilon)), rel=Decimal("1e-15"))
+    assert len(Decimal(repr(label)).as_tuple().digits) <= 6
+    assert label == pytest.approx(epsilon * share, rel=2e-3)
+    assert math.fsum((label, sketch)) <= epsilon, "a ledger takes both"
+    drawn = 2 / rounded_up(2 / Fraction(sketch)) + Fraction(label)
+    assert drawn <= Fraction(Decimal(repr(epsilon)))
+    assert oneshot.split(3.0, 0.3) == (0.9, 2.1)
 
 
 def test_what_mechanisms_promise_adds_up_to_the_budget(task):

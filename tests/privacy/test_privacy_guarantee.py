@@ -83,7 +83,15 @@ def test_nonsense_is_refused(changes):
 
 @pytest.mark.parametrize(
     ("epsilon", "shown"),
-    [(1.0, "1"), (1.00004, "1.001"), (0.1 + 0.2, "0.3"), (20.2199, "20.22"), (123456.0, "1.235e+05"), (math.inf, "∞")],
+    [
+        (1.0, "1"),
+        (1.00004, "1.001"),
+        (0.1 + 0.2, "0.3"),
+        (1 + 1e-13, "1.001"),
+        (20.2199, "20.22"),
+        (123456.0, "1.235e+05"),
+        (math.inf, "∞"),
+    ],
 )
 def test_an_epsilon_is_never_shown_below_the_truth(epsilon, shown):
     assert shown_epsilon(epsilon) == shown

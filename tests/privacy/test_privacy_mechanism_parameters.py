@@ -173,11 +173,15 @@ def test_padding_needs_a_public_history_length():
         private_attention(epsilon=1.0, dimension=3, padding=0.5)
 
 
-def test_users_with_more_ratings_than_promised_are_refused():
-    mechanism = DPAverage(epsilon=1.0, lowest=1, highest=5, unit=Unit.USER, ratings_per_user=2)
-    assert mechanism.release(([1.0, 2.0], ["a", "a"]), SecureNoise())
-    with pytest.raises(ValueError, match="3 ratings"):
-        mechanism.release(([1.0, 2.0, 3.0], ["a", "a", "a"]), NoRandomness())
+def test_of_a_user_the_first_ratings_count_and_nobody_is_refused_for_having_more():
+    fields = {"epsilon": 1.0, "lowest": 1, "highest": 5, "unit": Unit.USER, "ratings_per_user": 2}
+    mechanism = DPAverage(**fields)
+    many, few = ([1.0, 4.0, 2.0, 3.0], ["a", "b", "a", "a"]), ([1.0, 4.0, 2.0], ["a", "b", "a"])
+    assert mechanism.checked(many).tolist() == mechanism.checked(few).tolist()
+    assert mechanism.release(many, SecureNoise())
+    items = DPItemAverages(**fields, items=2)
+    for found, wanted in zip(items.checked(([0, 1, 0, 1], *many)), items.checked(([0, 1, 0], *few)), strict=True):
+        assert found.tolist() == wanted.tolist()
     with pytest.raises(ValueError, match="user of each rating"):
         mechanism.release([1.0, 2.0], NoRandomness())
 

@@ -8,6 +8,7 @@ from served_world import StandInModel, small_world
 
 from discreet.database import shown_database
 from discreet.errors import DiscreetError
+from discreet.protocol.check import limits
 from discreet.serving.keeper import Keeper
 from discreet.serving.server import first_articles
 from discreet.serving.store import DELETED, EXPIRED, KeptReport, Outcome, Store, Waiting
@@ -48,6 +49,22 @@ def test_articles_wait_are_encoded_and_listed(store, keeper):
     assert store.waiting(10) == []
     assert len(keeper.snapshot.entries) == 30
     assert keeper.snapshot.revision == 30
+
+
+def test_a_catalogue_has_no_more_articles_than_devices_take(store, keeper, monkeypatch):
+    monkeypatch.setattr("discreet.serving.store.limits", dataclasses.replace(limits, max_articles=30))
+    store.put_articles(ARTICLES)
+    keeper.step()
+    store.put_articles(ARTICLES[:3])  # known ones take no place
+    with pytest.raises(DiscreetError, match="would have 31 articles; devices take at most 30"):
+        store.put_articles([*ARTICLES[3:5], Waiting("B1", "one too many", "", "", -1, 9)])
+    assert [article.id for _, article in store.waiting(10)] == ["A0", "A1", "A2"], "all or none"
+    store.take_down("A5", EXPIRED)
+    store.put_articles([Waiting("B1", "now there is room", "", "", -1, 9)])
+    store.require_room()
+    monkeypatch.setattr("discreet.serving.store.limits", dataclasses.replace(limits, max_articles=29))
+    with pytest.raises(DiscreetError, match="devices take at most 29"):
+        store.require_room()
 
 
 def test_articles_are_replaced_taken_down_and_listed_again(store, keeper):

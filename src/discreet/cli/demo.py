@@ -78,6 +78,7 @@ def demo(
 
 def _train(task: Task, folder: Path, seed: int) -> None:
     """A run of click reports, with what the three ways to rank achieve."""
+    from discreet.files import add_to_folder
     from discreet.methods.click_reports.method import ClickReports
     from discreet.methods.click_reports.rankings import qualities, three_rankings
     from discreet.methods.run import Run
@@ -87,7 +88,7 @@ def _train(task: Task, folder: Path, seed: int) -> None:
     Run(method, state, task.data.name, seed, task.text).save(folder, overwrite=True)
     measured = three_rankings(method, task, state, task.data.splits["dev"], seed)
     found = qualities(measured)
-    (folder / "rankings.json").write_text(json.dumps(found), encoding="utf-8")
+    add_to_folder(folder, "rankings.json", json.dumps(found))
     ways = ", ".join(f"{name} {quality['auc']:.3f}" for name, quality in found.items())
     say(f"   AUC by who ranks: {ways} (local is ε = 0 in serving; the device has its exact history)")
 

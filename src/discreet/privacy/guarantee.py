@@ -154,8 +154,7 @@ def _plain(epsilon: float | None) -> float | str | None:
 
 
 def shown_epsilon(epsilon: float) -> str:
-    """ε for people, to four digits and never below the truth (but for what the last bits of a float are worth)."""
+    """ε for people: four digits, and never below the decimal that it stands for (a float holds 15 digits)."""
     if math.isinf(epsilon):
         return "∞"
-    least = Decimal(epsilon * (1 - 1e-12))
-    return f"{float(Context(prec=4, rounding=ROUND_CEILING).plus(least)):.4g}"
+    return f"{float(Context(prec=4, rounding=ROUND_CEILING).plus(Decimal(f'{epsilon:.15g}'))):.4g}"

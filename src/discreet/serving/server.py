@@ -65,6 +65,7 @@ def open_service(
         store = Store(open_engine(place))
         if data is not None and store.is_empty():
             store.put_articles(first_articles(data, as_of))
+        store.require_room()
         if store.is_empty() and not may_be_empty:
             store.close()
             raise DiscreetError(f"{run}: the catalogue is empty; pass --data to fill it from a news data set")

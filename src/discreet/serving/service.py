@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import DiscreetError
 from discreet.protocol.check import limits
 from discreet.serving.about import Offer, as_bytes, document
 from discreet.serving.catalogue import Sent
@@ -130,14 +131,17 @@ class Service:
     def put(self, new: Sequence[NewArticle]) -> None:
         """Let articles wait to be listed."""
         now = int(self._clock())
-        self.store.put_articles(
-            Waiting(
-                **a.model_dump(exclude={"published"}),
-                published=-1 if a.published is None else a.published,
-                first_shown=now,
+        try:
+            self.store.put_articles(
+                Waiting(
+                    **a.model_dump(exclude={"published"}),
+                    published=-1 if a.published is None else a.published,
+                    first_shown=now,
+                )
+                for a in new
             )
-            for a in new
-        )
+        except DiscreetError as error:
+            raise Refusal(422, str(error)) from None
         self.keeper.wake()
 
     def take_down(self, article: str, state: str) -> None:

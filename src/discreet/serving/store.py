@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Engine, Row, bindparam, delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from discreet.errors import DiscreetError
+from discreet.protocol.check import limits
 from discreet.serving.tables import SCHEMA, articles, counters, migrate, pending, reports, settings, sums
 
 _TRIAL = 16 * 1024
@@ -121,8 +122,13 @@ class Store:
 
     # The catalogue
 
+    def require_room(self) -> None:
+        """Refuse a catalogue that is larger than devices take."""
+        with self.engine.connect() as connection:
+            _require_room(connection)
+
     def put_articles(self, new: Iterable[Waiting]) -> None:
-        """Let articles wait to be encoded; one that waits already is replaced."""
+        """Let articles wait to be encoded; one that waits already is replaced. All of them or, without room, none."""
         rows = [vars(article) for article in new]
         with self.engine.begin() as connection:
             for start in range(0, len(rows), 500):
@@ -130,6 +136,7 @@ class Store:
                 ids = [row["id"] for row in part]
                 connection.execute(delete(pending).where(pending.c.id.in_(ids)))
                 connection.execute(insert(pending), list({row["id"]: row for row in part}.values()))
+            _require_room(connection)
 
     def wait_again(self, model: str) -> None:
         """Let articles that another model has encoded wait for this one."""
@@ -282,3 +289,16 @@ class Store:
 
 def _counted(version: str) -> str:
     return f"labels counted for {version}"
+
+
+def _require_room(connection: Connection) -> None:
+    listed = articles.c.state == LISTED
+    new = pending.c.id.not_in(select(articles.c.id).where(listed))
+    counted = [
+        select(func.count()).select_from(table).where(which) for table, which in ((articles, listed), (pending, new))
+    ]
+    count = sum(connection.execute(query).scalar_one() for query in counted)
+    if count > limits.max_articles:
+        raise DiscreetError(
+            f"the catalogue would have {count:,} articles; devices take at most {limits.max_articles:,}: expire some"
+        )

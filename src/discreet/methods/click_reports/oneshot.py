@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal
 from pathlib import Path
 from typing import ClassVar
 
@@ -65,12 +66,12 @@ class OneShot(Method):
     @property
     def epsilon_label(self) -> float:
         """ε of a label report; 0 for none."""
-        return self.epsilon * self.label_share if self.label_share else 0.0
+        return split(self.epsilon, self.label_share)[0]
 
     @property
     def epsilon_sketch(self) -> float:
         """ε of a sketch."""
-        return self.epsilon if math.isinf(self.epsilon) else self.epsilon - self.epsilon_label
+        return split(self.epsilon, self.label_share)[1]
 
     @property
     @abstractmethod
@@ -179,6 +180,21 @@ class OneShot(Method):
     ) -> Sketches:
         plan, send = self.release_plan(task, later), self.sender(public, space)
         return collect_sketches(plan, len(task.data.readers), self.topic_count, send, seed)
+
+
+def split(epsilon: float, label_share: float) -> tuple[float, float]:
+    """ε of a label and of a sketch: decimals that add up to `epsilon`, so that what is printed is computed with.
+
+    The nearest floats of two decimals may add up to more. A ledger would refuse the second of them, so the label's
+    last digit then goes down until their sum, rounded as ledgers round it, is at most `epsilon`.
+    """
+    if math.isinf(epsilon) or not label_share:
+        return (epsilon if label_share else 0.0), epsilon
+    whole, digits = Decimal(repr(float(epsilon))), Context(prec=6, rounding=ROUND_FLOOR)
+    label = digits.multiply(whole, Decimal(repr(float(label_share))))
+    while math.fsum((float(label), float(whole - label))) > epsilon:
+        label = label.next_minus(digits)
+    return float(label), float(whole - label)
 
 
 def _known_by(task: Task, impressions: Impressions) -> list[Impressions]:

@@ -33,7 +33,7 @@ class _RatingAverages(Mechanism):
     lowest: float
     highest: float
     ratings_per_user: int | None = None
-    """The most ratings that any user has; needed for guarantees per user."""
+    """How many ratings of one user count, the first; needed for guarantees per user."""
     step: float = 2.0**-8
     """Ratings are rounded to multiples of this from the middle of their range."""
 
@@ -96,15 +96,20 @@ class _RatingAverages(Mechanism):
         """Pure ε for the chosen unit."""
         return self.proved(self.unit_epsilon)
 
-    def check_users(self, users: Any, size: int) -> None:
-        """For guarantees per user: no user has more ratings than was promised."""
+    def counted(self, users: Any, size: int) -> NDArray[np.bool_]:
+        """Which of `size` ratings count: for guarantees per user, of each user the first `ratings_per_user`.
+
+        The others are left out and not refused: a refusal would tell that somebody has so many.
+        """
         if self.unit is not Unit.USER:
-            return
+            return np.ones(size, np.bool_)
         if users is None or len(users) != size:
             raise ValueError("the unit user needs the user of each rating")
-        most = int(np.unique(np.asarray(users), return_counts=True)[1].max(initial=0))
-        if most > (self.ratings_per_user or 0):
-            raise ValueError(f"a user has {most} ratings, more than ratings_per_user = {self.ratings_per_user}")
+        _, number, counts = np.unique(np.asarray(users), return_inverse=True, return_counts=True)
+        order = np.argsort(number, kind="stable")
+        place = np.empty(size, np.int64)
+        place[order] = np.arange(size) - np.repeat(np.cumsum(counts) - counts, counts)
+        return np.asarray(place < (self.ratings_per_user or 0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +118,7 @@ class DPAverage(_RatingAverages):
 
     Proof: ratings are at most R steps from the middle, the sum has noise of scale 2R/ε and the count of 2/ε. Adding or
     removing a rating moves the sum by R and the count by 1: ε/2 + ε/2. Replacing one moves the sum by 2R and the count
-    not at all: ε. A user with up to L ratings changes L of them: L·ε.
+    not at all: ε. Of a user L ratings count: L·ε.
 
     A release takes the ratings, or a pair of ratings and users for the unit user; its payload is the noised sum and
     count, and `average` makes the average of them.
@@ -139,8 +144,7 @@ class DPAverage(_RatingAverages):
         ratings, users = value if isinstance(value, tuple) else (value, None)
         ratings = np.asarray(ratings, dtype=np.float64)
         checked_matrix(ratings[None], 1, len(ratings))
-        self.check_users(users, len(ratings))
-        return self.centred(ratings)
+        return self.centred(ratings[self.counted(users, len(ratings))])
 
     def sample(self, value: NDArray[np.int64], noise: Noise) -> LatticePayload:
         """Noised sum (in steps) and count."""
@@ -166,7 +170,7 @@ class DPItemAverages(_RatingAverages):
     Proof, with ε₁ = ε/100 and ε₂ = ε − ε₁. Adding or removing a rating: the global average costs ε₁, its item costs ε₂
     by Algorithm 1's proof, and if the item is then empty the imputed rating replaces it, a substitution, which costs ε₂
     as well. Other items do not change. So ε in all; a rating *value* that changes costs ε, too. A rating that moves to
-    another item touches two items: ε₁ + 2ε₂ = 1.99ε. A user with up to L ratings: L times as much.
+    another item touches two items: ε₁ + 2ε₂ = 1.99ε. A user, of whom L ratings count: L times as much.
 
     A release takes a pair (items, ratings), or (items, ratings, users) for the unit user.
     """
@@ -200,10 +204,11 @@ class DPItemAverages(_RatingAverages):
         checked_matrix(ratings[None], 1, len(items))
         if len(items) and not (items.dtype.kind in "iu" and items.min() >= 0 and items.max() < self.items):
             raise ValueError(f"items must be whole numbers from 0 to {self.items - 1}")
-        self.check_users(value[2] if len(value) == 3 else None, len(items))
+        counted = self.counted(value[2] if len(value) == 3 else None, len(items))
+        items, ratings = items[counted].astype(np.int64), ratings[counted]
         sums = np.zeros(self.items, np.int64)
-        np.add.at(sums, items.astype(np.int64), self.centred(ratings))
-        return sums, np.bincount(items.astype(np.int64), minlength=self.items).astype(np.int64)
+        np.add.at(sums, items, self.centred(ratings))
+        return sums, np.bincount(items, minlength=self.items).astype(np.int64)
 
     def sample(self, value: tuple[NDArray[np.int64], NDArray[np.int64]], noise: Noise) -> LatticePayload:
         """Noised global sum and count, then the items' sums, then their counts."""

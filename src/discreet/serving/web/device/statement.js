@@ -1,11 +1,11 @@
 /** What was told and at which cost, in plain sentences. */
 
-/** ε for people: three digits, and never below the truth (but for what the last bits of a float are worth). */
+/** ε for people: three digits, and never below the decimal that it stands for, of the 15 digits that a float holds. */
 export function shownEpsilon(epsilon) {
   if (!Number.isFinite(epsilon)) return "∞";
   if (!(epsilon > 0)) return "0";
   const digits = 2 - Math.floor(Math.log10(epsilon));
-  const up = Math.ceil(Number((epsilon * 10 ** digits).toPrecision(12)));
+  const up = Math.ceil(Number((epsilon * 10 ** digits).toPrecision(15)));
   return String(Number((up / 10 ** digits).toPrecision(3)));
 }
 

@@ -1,0 +1,78 @@
+"""What a request asks for: both aggregators read and check it in the same way."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TypeVar
+
+from discreet.aggregation.dap.agreement import Agreement
+from discreet.aggregation.dap.messages import (
+    BatchMode,
+    BatchSelector,
+    CollectionJobReq,
+    Extension,
+    Interval,
+    Query,
+    strictly_increasing,
+)
+from discreet.aggregation.dap.problems import Problem, ProblemType
+from discreet.aggregation.dap.wire import Message, MessageError
+
+M = TypeVar("M", bound=Message)
+
+RESOURCE_ID_SIZE = 16
+
+
+def decoded(kind: type[M], body: bytes) -> M:
+    """A message, or the abortion that the draft demands."""
+    try:
+        return kind.decode(body)
+    except MessageError as error:
+        raise Problem(ProblemType.INVALID_MESSAGE, str(error)) from None
+
+
+def id_of(body: bytes) -> bytes:
+    """The id of what a request creates: the same for the same request."""
+    return hashlib.sha256(body).digest()[:RESOURCE_ID_SIZE]
+
+
+def interval_of(agreement: Agreement, query: Query | BatchSelector) -> Interval:
+    """The interval of a query, which must be within the task's."""
+    if query.batch_mode != BatchMode.TIME_INTERVAL:
+        raise Problem(ProblemType.INVALID_MESSAGE, "the batch mode of this task is time_interval")
+    try:
+        interval = Interval.decode(query.config)
+    except MessageError as error:
+        raise Problem(ProblemType.INVALID_MESSAGE, str(error)) from None
+    whole = agreement.interval
+    if not interval.duration or not within(interval, whole):
+        raise Problem(ProblemType.BATCH_INVALID, "the batch interval is empty, or not within the task's")
+    return interval
+
+
+def within(inner: Interval, outer: Interval) -> bool:
+    """Whether an interval is a part of another."""
+    return outer.start <= inner.start and inner.start + inner.duration <= outer.start + outer.duration
+
+
+def check_collection(agreement: Agreement, request: CollectionJobReq) -> Interval:
+    """The interval that a collector asks for; aborts where the request is not one that can be fulfilled."""
+    interval = interval_of(agreement, request.query)
+    check_parameter(request.agg_param)
+    if not strictly_increasing(request.extensions):
+        raise Problem(ProblemType.INVALID_EXTENSION, "the extensions are not in increasing order")
+    check_no_extension(request.extensions)
+    return interval
+
+
+def check_parameter(agg_param: bytes) -> None:
+    """Prio3 has one aggregation parameter, the empty one."""
+    if agg_param:
+        raise Problem(ProblemType.INVALID_AGGREGATION_PARAMETER, "Prio3 takes an empty aggregation parameter")
+
+
+def check_no_extension(extensions: tuple[Extension, ...]) -> None:
+    """No extension is known here."""
+    unknown = [extension.extension_type for extension in extensions]
+    if unknown:
+        raise Problem(ProblemType.UNSUPPORTED_EXTENSION, "no extension is known here", unsupported_extensions=unknown)

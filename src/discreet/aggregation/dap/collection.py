@@ -1,0 +1,132 @@
+"""Collection jobs at the leader: close a batch, fix the leader's noised share, get the helper's, tell the collector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Row
+
+from discreet.aggregation.dap.agreement import Agreement
+from discreet.aggregation.dap.batches import check_collection, decoded, id_of
+from discreet.aggregation.dap.leader import Leader
+from discreet.aggregation.dap.leader_store import Closed
+from discreet.aggregation.dap.messages import (
+    AggregateShare,
+    AggregateShareReq,
+    BatchMode,
+    BatchSelector,
+    CollectionJobReq,
+    CollectionJobResp,
+    HpkeCiphertext,
+    Interval,
+)
+from discreet.aggregation.dap.problems import Problem, ProblemType, encode_id
+from discreet.aggregation.dap.store import Batch
+from discreet.aggregation.dap.transport import PeerError
+from discreet.aggregation.dap.wire import MessageError
+
+_FINAL = (
+    ProblemType.INVALID_MESSAGE,
+    ProblemType.BATCH_INVALID,
+    ProblemType.INVALID_BATCH_SIZE,
+    ProblemType.INVALID_AGGREGATION_PARAMETER,
+    ProblemType.BATCH_MISMATCH,
+    ProblemType.BATCH_OVERLAP,
+    ProblemType.UNSUPPORTED_EXTENSION,
+    ProblemType.INVALID_EXTENSION,
+)
+
+
+class CollectionJobs:
+    """The collection jobs of a leader.
+
+    Args:
+        leader: Whose they are.
+        wake: Called when there is something to do.
+    """
+
+    def __init__(self, leader: Leader, wake: Callable[[], None] = lambda: None) -> None:
+        self._leader, self._store, self._wake = leader, leader.store, wake
+
+    def create(self, task_id: bytes, body: bytes) -> bytes:
+        """Begin a collection job; its id. The same request has the same job."""
+        agreement, task = self._leader.task(task_id)
+        interval = check_collection(agreement, decoded(CollectionJobReq, body))
+        key = id_of(body)
+        store = self._store
+        with store.locked(task) as connection:
+            if store.is_known(connection, task, key):
+                store.try_again(connection, task, key)
+            else:
+                if interval.start < store.forgotten(connection, task):
+                    raise Problem(ProblemType.BATCH_INVALID, "the batch is so old that it was deleted")
+                if store.overlaps(connection, task, interval) or store.is_wanted(connection, task, interval):
+                    raise Problem(ProblemType.BATCH_OVERLAP, "a part of the batch is collected by another job")
+                store.new_collection(connection, task, key, interval, body)
+        self._wake()
+        return key
+
+    def answer(self, task_id: bytes, key: bytes) -> bytes | None:
+        """What a collection job has given; None if it is not ready."""
+        _, task = self._leader.task(task_id)
+        found = self._store.collection(task, key)
+        if found is None:
+            raise Problem(None, "there is no such collection job", 404)
+        if found.problem is not None:
+            raise Problem(ProblemType(found.problem), "the collection job has failed")
+        return None if found.answer is None else bytes(found.answer)
+
+    def delete(self, task_id: bytes, key: bytes) -> None:
+        """Forget a collection job. What was collected stays so."""
+        self._store.delete_collection(self._leader.task(task_id)[1], key)
+
+    def run(self, task_id: bytes) -> bool:
+        """Bring all collection jobs of a task as far as they can go; False if the helper could not be asked."""
+        agreement, task = self._leader.task(task_id)
+        now = int(self._leader.sealing.clock()) // agreement.task.window_seconds
+        reached = True
+        for job in self._store.open_collections(task):
+            if job.share is None and job.end <= now:
+                self._close(agreement, task, job)
+        for job in self._store.open_collections(task):
+            if job.share is not None:
+                reached = self._finish(agreement, task, job) and reached
+        return reached
+
+    def _close(self, agreement: Agreement, task: int, job: Row[Any]) -> None:
+        interval = Interval(int(job.start), int(job.end - job.start))
+        request = CollectionJobReq.decode(bytes(job.request))
+
+        def fix(batch: Batch) -> Closed | None:
+            if batch.count < agreement.task.min_batch:
+                return None
+            selector = BatchSelector(BatchMode.TIME_INTERVAL, interval.encode())
+            asked = AggregateShareReq(request, selector, batch.count, batch.checksum)
+            sealed = self._leader.sealing.seal(agreement, request, batch.share)
+            return Closed(batch.interval.encode(), asked.encode(), sealed.encode())
+
+        self._store.fix_share(task, bytes(job.id), interval, agreement.prio3, fix)
+
+    def _finish(self, agreement: Agreement, task: int, job: Row[Any]) -> bool:
+        """Get the helper's share for a closed batch. Until it comes, the same request is sent again."""
+        key, asked = bytes(job.id), bytes(job.share_request)
+        path = f"/tasks/{encode_id(agreement.task.id)}/aggregate_shares"
+        try:
+            created = self._leader.peers(agreement.task.helper).create(path, asked, AggregateShareReq, AggregateShare)
+            share = AggregateShare.decode(created.body)
+        except PeerError as error:
+            if error.kind in _FINAL:
+                self._store.end_collection(task, key, problem=error.kind)
+            return error.kind in _FINAL
+        except MessageError:
+            self._store.end_collection(task, key, problem=ProblemType.INVALID_MESSAGE)
+            return True
+        answer = CollectionJobResp(
+            AggregateShareReq.decode(asked).report_count,
+            Interval.decode(bytes(job.interval)),
+            HpkeCiphertext.decode(bytes(job.share)),
+            share.encrypted_aggregate_share,
+        )
+        self._store.end_collection(task, key, answer=answer.encode())
+        return True

@@ -1,0 +1,79 @@
+"""The collector: it asks the leader for a window's sum, and opens and merges both aggregators' shares."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from discreet.aggregation.dap.agreement import PublicTask
+from discreet.aggregation.dap.hpke import HpkeKey, aggregate_share_info, unseal
+from discreet.aggregation.dap.messages import CollectionJobReq, CollectionJobResp, Role
+from discreet.aggregation.dap.problems import ProblemType, encode_id
+from discreet.aggregation.dap.transport import Peer, PeerError
+from discreet.aggregation.dap.wire import MessageError
+from discreet.aggregation.noise import signed
+from discreet.aggregation.sums import NoisySum
+from discreet.aggregation.task import Task
+from discreet.errors import DiscreetError
+
+_WHY = {
+    ProblemType.INVALID_BATCH_SIZE: "fewer contributions than min_batch; ask again when there are more",
+    ProblemType.BATCH_OVERLAP: "it was collected already, by another request",
+    ProblemType.BATCH_MISMATCH: "leader and helper have counted different reports",
+    ProblemType.UNRECOGNIZED_TASK: "the leader does not have this task; are its terms the same?",
+}
+
+
+class Collector:
+    """Collects the sums of tasks.
+
+    Args:
+        key: The collector's key, whose public part both aggregators have.
+        token: What authorises it to the leader.
+        authorities: A file with the certificates that are trusted, for https; by default the system's.
+        sleep: How to wait between two questions.
+    """
+
+    def __init__(
+        self,
+        key: HpkeKey,
+        token: str,
+        authorities: Path | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._key, self._token, self._authorities, self._sleep = key, token, authorities, sleep
+
+    def collect(self, task: Task, window: int) -> NoisySum:
+        """The noised sum of a window. It may be asked for again, and is the same: a window is collected once."""
+        public = PublicTask(task)
+        request = public.collection_of(window)
+        leader = self.peer(task.leader)
+        path = f"/tasks/{encode_id(task.id)}/collection_jobs"
+        try:
+            created = leader.create(path, request, CollectionJobReq, CollectionJobResp)
+            answer = CollectionJobResp.decode(created.body)
+        except PeerError as error:
+            if error.kind in _WHY:
+                raise DiscreetError(f"window {window} of task {task.name}: {_WHY[error.kind]}") from error
+            raise
+        except MessageError as error:
+            raise PeerError(f"{leader.url}: {error}") from None
+        return self._merged(public, request, answer)
+
+    def peer(self, url: str) -> Peer:
+        """The leader at an address."""
+        return Peer(url, self._token, self._authorities, self._sleep)
+
+    def _merged(self, public: PublicTask, request: CollectionJobReq, answer: CollectionJobResp) -> NoisySum:
+        aad = public.aggregate_share_aad(request)
+        sealed = (
+            (Role.LEADER, answer.leader_encrypted_agg_share),
+            (Role.HELPER, answer.helper_encrypted_agg_share),
+        )
+        prio3 = public.prio3
+        shares = [
+            prio3.decode_agg_share(unseal(self._key, aggregate_share_info(role), aad, share)) for role, share in sealed
+        ]
+        values = signed(prio3.circuit.field, prio3.merge(shares))
+        return NoisySum(values, public.task.guarantee(), answer.report_count)

@@ -1,0 +1,169 @@
+"""What both aggregators keep: which reports they have seen, what those add up to, and what was collected.
+
+Every transaction that changes something of a task begins by locking the task (`locked`): so writers wait for each
+other, in SQLite and in PostgreSQL, and what a transaction has read stays true until it ends. What is committed is on
+the disk. A process may be killed between any two statements.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, Engine, delete, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from discreet.aggregation.dap.messages import CHECKSUM_SIZE, Interval
+from discreet.aggregation.dap.tables import answers, buckets, collected, seen, tasks
+from discreet.aggregation.prio3 import Prio3
+
+Words = NDArray[np.uint64]
+
+_AT_ONCE = 500
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """A verified report on its way into its bucket."""
+
+    report_id: bytes
+    time: int
+    out_share: Words
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """What the buckets of an interval add up to.
+
+    Attributes:
+        interval: The smallest that holds all reports.
+    """
+
+    share: Words
+    count: int
+    checksum: bytes
+    interval: Interval
+
+
+class Store:
+    """The database of an aggregator."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._insert: Any = postgresql.insert if engine.dialect.name == "postgresql" else sqlite.insert
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+    def number_of(self, task_id: bytes) -> int:
+        """The number by which a task goes in this database."""
+        with self.engine.begin() as connection:
+            connection.execute(self._insert(tasks).values(id=task_id, forgotten=0).on_conflict_do_nothing())
+            return int(connection.execute(select(tasks.c.number).where(tasks.c.id == task_id)).scalar_one())
+
+    @contextmanager
+    def locked(self, *numbers: int) -> Iterator[Connection]:
+        """A transaction that nobody else's on the same tasks runs beside."""
+        with self.engine.begin() as connection:
+            for number in sorted(numbers):
+                connection.execute(update(tasks).where(tasks.c.number == number).values(forgotten=tasks.c.forgotten))
+            yield connection
+
+    def forgotten(self, connection: Connection, task: int) -> int:
+        """The time before which nothing is known of a task any more."""
+        return int(connection.execute(select(tasks.c.forgotten).where(tasks.c.number == task)).scalar_one())
+
+    def collected_times(self, connection: Connection, task: int, times: Iterable[int]) -> set[int]:
+        """Which of these times are in a collected interval."""
+        wanted = set(times)
+        if not wanted:
+            return set()
+        mine = (collected.c.task == task) & (collected.c.start <= max(wanted)) & (collected.c.end > min(wanted))
+        found = connection.execute(select(collected.c.start, collected.c.end).where(mine)).all()
+        return {time for time in wanted for start, end in found if start <= time < end}
+
+    def overlaps(self, connection: Connection, task: int, interval: Interval) -> bool:
+        """Whether a part of an interval was collected."""
+        end = interval.start + interval.duration
+        mine = (collected.c.task == task) & (collected.c.start < end) & (collected.c.end > interval.start)
+        return connection.execute(select(collected.c.start).where(mine).limit(1)).first() is not None
+
+    def note_seen(
+        self, connection: Connection, task: int, reports: Sequence[tuple[int, bytes]]
+    ) -> set[tuple[int, bytes]]:
+        """Note times and ids of reports; those that are new."""
+        new: set[tuple[int, bytes]] = set()
+        for first in range(0, len(reports), _AT_ONCE):
+            rows = [{"task": task, "time": time, "report_id": key} for time, key in reports[first : first + _AT_ONCE]]
+            add = self._insert(seen).values(rows).on_conflict_do_nothing().returning(seen.c.time, seen.c.report_id)
+            new.update((int(time), bytes(key)) for time, key in connection.execute(add))
+        return new
+
+    def add_to_buckets(self, connection: Connection, task: int, prio3: Prio3, reports: Iterable[Counted]) -> None:
+        """Add verified reports to what their times have."""
+        by_time: dict[int, list[Counted]] = {}
+        for report in reports:
+            by_time.setdefault(report.time, []).append(report)
+        for time, group in by_time.items():
+            mine = (buckets.c.task == task) & (buckets.c.time == time)
+            found = connection.execute(select(buckets).where(mine)).first()
+            shares = [report.out_share for report in group]
+            checksum = _xor([bytes(CHECKSUM_SIZE), *(hashlib.sha256(report.report_id).digest() for report in group)])
+            count = len(group)
+            if found is not None:
+                shares.append(prio3.decode_agg_share(bytes(found.share)))
+                checksum, count = _xor([checksum, bytes(found.checksum)]), count + int(found.reports)
+            share = prio3.encode_agg_share(prio3.merge(shares))
+            row = {"task": task, "time": time, "share": share, "reports": count, "checksum": checksum}
+            connection.execute(
+                insert(buckets).values(row) if found is None else update(buckets).where(mine).values(row)
+            )
+
+    def batch(self, connection: Connection, task: int, prio3: Prio3, interval: Interval) -> Batch:
+        """What the reports of an interval add up to."""
+        found = connection.execute(select(buckets).where(_of(buckets, task, interval)).order_by(buckets.c.time)).all()
+        times = [int(row.time) for row in found]
+        smallest = Interval(times[0], times[-1] + 1 - times[0]) if times else Interval(interval.start, 0)
+        return Batch(
+            prio3.merge(prio3.decode_agg_share(bytes(row.share)) for row in found),
+            sum(int(row.reports) for row in found),
+            _xor([bytes(CHECKSUM_SIZE), *(bytes(row.checksum) for row in found)]),
+            smallest,
+        )
+
+    def note_collected(self, connection: Connection, task: int, interval: Interval) -> None:
+        """Close an interval for ever. Its buckets and the ids of its reports are not needed any more."""
+        end = interval.start + interval.duration
+        connection.execute(insert(collected).values(task=task, start=interval.start, end=end))
+        connection.execute(delete(buckets).where(_of(buckets, task, interval)))
+        connection.execute(delete(seen).where(_of(seen, task, interval)))
+
+    def forget(self, task: int, before: int) -> None:
+        """Delete all that is about times before one. From then on nothing of them is taken, whatever the clock says."""
+        with self.locked(task) as connection:
+            if before <= self.forgotten(connection, task):
+                return
+            connection.execute(update(tasks).where(tasks.c.number == task).values(forgotten=before))
+            for table in (seen, buckets, answers):
+                connection.execute(delete(table).where((table.c.task == task) & (table.c.time < before)))
+            connection.execute(delete(collected).where((collected.c.task == task) & (collected.c.end <= before)))
+            self._forget_more(connection, task, before)
+
+    def _forget_more(self, connection: Connection, task: int, before: int) -> None:
+        """What only one of the aggregators has."""
+
+
+def _of(table: Any, task: int, interval: Interval) -> Any:
+    times = (table.c.time >= interval.start) & (table.c.time < interval.start + interval.duration)
+    return (table.c.task == task) & times
+
+
+def _xor(digests: Sequence[bytes]) -> bytes:
+    whole = np.frombuffer(b"".join(digests), np.uint8).reshape(-1, CHECKSUM_SIZE)
+    return bytes(np.bitwise_xor.reduce(whole, axis=0))

@@ -1,0 +1,137 @@
+"""The leader's threads: one keeps uploads, many with one commit; one brings reports and collections to the helper."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from discreet.aggregation.dap.collection import CollectionJobs
+from discreet.aggregation.dap.leader import Leader, Upload
+from discreet.aggregation.dap.leader_store import LeaderStore
+from discreet.aggregation.dap.messages import ReportError
+from discreet.errors import DiscreetError
+
+KEEP_SECONDS = 5.0
+_BATCH = 256
+_FORGET_EVERY = 3600.0
+
+Kept = list[ReportError | None]
+Told = Callable[[str, str], None]
+"""(level, event): where a thread tells what went wrong."""
+
+
+class IntakeError(DiscreetError):
+    """Reports that were not kept, and may be sent again."""
+
+
+class Intake:
+    """Commits uploads in the order of their coming, as many at once as wait. Where too many wait, it refuses."""
+
+    def __init__(self, store: LeaderStore, told: Told, capacity: int = 2000) -> None:
+        self._store, self._told = store, told
+        self._queue: queue.Queue[tuple[Upload, Future[Kept]] | None] = queue.Queue(capacity)
+        self._thread = threading.Thread(target=self._work, name="dap-intake", daemon=True)
+        self._thread.start()
+
+    def keep(self, upload: Upload) -> Future[Kept]:
+        """Keep an upload; the future is there when it is on the disk, or fails with an `IntakeError`."""
+        done: Future[Kept] = Future()
+        try:
+            self._queue.put_nowait((upload, done))
+        except queue.Full:
+            done.set_exception(IntakeError("too many reports at once; send them again"))
+        return done
+
+    def close(self) -> None:
+        """Write what waits, then stop."""
+        self._queue.put(None)
+        self._thread.join(KEEP_SECONDS)
+
+    def _work(self) -> None:
+        while (entry := self._queue.get()) is not None:
+            batch, last = [entry], False
+            while len(batch) < _BATCH and not last:
+                try:
+                    more = self._queue.get_nowait()
+                except queue.Empty:
+                    break
+                last = more is None
+                if more is not None:
+                    batch.append(more)
+            self._write(batch)
+            if last:
+                return
+
+    def _write(self, batch: list[tuple[Upload, Future[Kept]]]) -> None:
+        waiting = [(upload, done) for upload, done in batch if done.set_running_or_notify_cancel()]
+        try:
+            results = self._store.keep([(upload.task, upload.reports) for upload, _ in waiting])
+        except SQLAlchemyError as error:
+            self._told("error", f"reports were not kept ({type(error).__name__})")
+            for _, done in waiting:
+                done.set_exception(IntakeError("the reports could not be kept; send them again later"))
+            return
+        for (_, done), result in zip(waiting, results, strict=True):
+            done.set_result(result)
+
+
+class Worker:
+    """Works for a leader in the background: every `seconds`, and when it is woken.
+
+    Args:
+        leader: For whom.
+        seconds: How long reports wait at most before they are brought to the helper.
+        keep_seconds: How long after a window's end what is about it is deleted.
+        told: Where to tell what went wrong.
+    """
+
+    def __init__(self, leader: Leader, seconds: float, keep_seconds: float, told: Told) -> None:
+        self.collections = CollectionJobs(leader, self.wake)
+        self.intake = Intake(leader.store, told)
+        self._leader, self._seconds, self._keep_seconds, self._told = leader, seconds, keep_seconds, told
+        self._woken, self._stopped = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._work, name="dap-worker", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """There is something to do."""
+        self._woken.set()
+
+    def close(self) -> None:
+        """Stop; what is not finished is continued at the next start."""
+        self._stopped.set()
+        self.wake()
+        self.intake.close()
+        self._thread.join(KEEP_SECONDS)
+        self._leader.store.close()
+
+    def step(self) -> None:
+        """Do all that there is to do."""
+        for task_id, (agreement, _) in self._leader.tasks.items():
+            if self._stopped.is_set():
+                return
+            reached = self._leader.run_jobs(task_id)
+            reached = self.collections.run(task_id) and reached
+            if not reached:
+                self._told("warning", f"the helper of task {agreement.task.name} could not be asked")
+
+    def _work(self) -> None:
+        forgot = -_FORGET_EVERY
+        while not self._stopped.is_set():
+            try:
+                now = self._leader.sealing.clock()
+                if now - forgot >= _FORGET_EVERY:
+                    self._leader.forget(self._keep_seconds)
+                    forgot = now
+                self.step()
+            except Exception as error:  # whatever it was, the next round may do better
+                self._told("error", f"work for the helper failed ({type(error).__name__})")
+            self._woken.wait(self._seconds)
+            self._woken.clear()
