@@ -1,0 +1,87 @@
+"""A first visit to `discreet serve` with 50,009 articles: a headline after less than a megabyte, and without delay."""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+from chromium import chromium
+
+from discreet.data.synthetic import news_world
+from discreet.methods.base import Task
+from discreet.methods.click_reports.method import ClickReports
+from discreet.methods.run import Run
+from discreet.serving.model import load_served
+from discreet.serving.server import open_service
+from discreet.serving.store import Waiting
+
+FEW, MANY = 60, 50_009
+VISITS = 3
+MAX_BYTES = 1_000_000
+MAX_TIMES = 5
+"""How many times as long a large catalogue may take as one of a single screen: no bound in seconds holds everywhere."""
+WATCH = """new MutationObserver((_, watch) => { if (!document.querySelector("#articles > li")) return;
+    window.headline = performance.now();
+    watch.disconnect(); }).observe(document, { childList: true, subtree: true });"""
+BEFORE = """() => [window.headline / 1000,
+    [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
+        .filter(({ startTime }) => startTime < window.headline)
+        .map(({ name, transferSize }) => [name, transferSize])]"""
+
+
+@contextlib.contextmanager
+def served(run: Path, count: int) -> Iterator[str]:
+    """The address of `discreet serve` with so many articles, when it is ready."""
+    database = run.with_name(f"{count}.sqlite")
+    service = open_service(run, load_served(run), database=database, may_be_empty=True)
+    subjects = ("harbour", "election", "storm", "final", "recipe", "market", "museum", "trial")
+    service.store.put_articles(
+        Waiting(
+            f"N{n}", f"The {subjects[n % 8]} of the day, part {n}", "", f"c{n % 12}", 1_700_000_000 + n, 1_700_000_000
+        )
+        for n in range(count)
+    )
+    service.keeper.step()  # encoded here, so that the server is ready at once
+    service.close()
+    command = [sys.executable, "-m", "discreet", "serve", str(run), "--database", str(database), "--port", "0"]
+    with subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, text=True) as server:
+        try:
+            address = next(line for line in server.stdout or () if '"url"' in line).split('"')[3]
+            while httpx.get(f"{address}/readyz").status_code != 200:
+                time.sleep(0.05)
+            yield address
+        finally:
+            server.terminate()
+
+
+def first_visit(browser: Any, address: str) -> tuple[float, int]:
+    """Seconds until a new reader sees a headline, and bytes of all that was asked for until then."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.set_default_timeout(120_000)
+    page.add_init_script(WATCH)
+    page.goto(address)
+    page.wait_for_selector("html[data-ready]")  # all has come: bytes of what was under way are known, too
+    seconds, before = page.evaluate(BEFORE)
+    context.close()
+    assert any(name.endswith("/v1/catalogue") and size for name, size in before)
+    return seconds, sum(size for _, size in before)
+
+
+def test_a_headline_comes_at_once_from_a_large_catalogue(tmp_path: Path) -> None:
+    task, method = Task(news_world(60, seed=1), "hashed"), ClickReports()
+    Run(method, method.train(task, 0), task.data.name, 0, task.text).save(tmp_path / "run")
+    with chromium() as browser, served(tmp_path / "run", FEW) as small, served(tmp_path / "run", MANY) as large:
+        visits = [(first_visit(browser, small), first_visit(browser, large)) for _ in range(VISITS)]
+    few, many = (statistics.median(visit[which][0] for visit in visits) for which in (0, 1))
+    size = max(visit[1][1] for visit in visits)
+    print(f"\nfirst headline after {many:.2f} s and {size:,} bytes; with {FEW} articles after {few:.2f} s")
+    assert size < MAX_BYTES
+    assert many < MAX_TIMES * few
