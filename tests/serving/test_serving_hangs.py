@@ -14,9 +14,9 @@ from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
 from discreet.errors import DiscreetError
+from discreet.serving.http import FINISH_SECONDS
 from discreet.serving.logs import JsonLines
 from discreet.serving.readiness import CLOSE_SECONDS
-from discreet.serving.server import FINISH_SECONDS
 from discreet.serving.tables import open_engine
 
 PATIENCE = 60

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from starlette.testclient import TestClient
@@ -12,7 +13,7 @@ from discreet.aggregation.contribution import Contribution
 from discreet.aggregation.dap.agreement import Agreement
 from discreet.aggregation.dap.app import helper_app, leader_app
 from discreet.aggregation.dap.client import Client
-from discreet.aggregation.dap.collector import Collector
+from discreet.aggregation.dap.collector import Collector, asked
 from discreet.aggregation.dap.helper import Helper
 from discreet.aggregation.dap.hpke import generate_key
 from discreet.aggregation.dap.leader import Leader
@@ -130,8 +131,7 @@ class Site:
         """What the collector gets, with the leader's background work done whenever the collector waits."""
         peer = LocalPeer(LEADER, self.leader_app, COLLECTOR_TOKEN)
         peer._sleep = lambda _: self._work()
-        collector = Collector(self.keys["collector"], COLLECTOR_TOKEN)
-        collector.peer = lambda url: peer
+        collector = Collector(self.keys["collector"], partial(asked, peer))
         self._waits = 0
         return collector.collect(self.task, window)
 

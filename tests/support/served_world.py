@@ -30,8 +30,9 @@ from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, S
 from discreet.privacy.noise import SecureNoise
 from discreet.serving.addresses import listen, url_of
 from discreet.serving.app import create_app
+from discreet.serving.http import http_server
 from discreet.serving.limits import Limits
-from discreet.serving.server import http_server, open_service, run_server
+from discreet.serving.server import open_service, run_server
 from discreet.text.hashed import hashed_vectors
 from discreet.text.topics import find_topics
 from discreet.text.word_vectors import unit_rows

@@ -2,19 +2,121 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from discreet.cli.options import say
+from discreet.cli.options import AsJson, print_json, say
+from discreet.errors import DiscreetError
 
-app = typer.Typer(help="Sums that nobody sees into, over aggregators that do not collude.", no_args_is_help=True)
+_HELP = "Sums that nobody sees into, over aggregators that do not collude."
+
+app = typer.Typer(help=_HELP, invoke_without_command=True)
+
+
+class RoleChoice(StrEnum):
+    """Which of the two aggregators."""
+
+    leader = "leader"
+    helper = "helper"
 
 
 @app.callback()
-def _group() -> None:
-    """Sums that nobody sees into, over aggregators that do not collude."""
+def aggregate(
+    context: typer.Context,
+    role: Annotated[
+        RoleChoice | None, typer.Option("--as", help="Run an aggregator: the leader, or the helper.")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The aggregator's configuration, in TOML.")
+    ] = None,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+) -> None:
+    """Sums that nobody sees into, over aggregators that do not collude.
+
+    Example: discreet aggregate --as helper --config helper.toml
+    """
+    if context.invoked_subcommand is not None:
+        if role is not None or config is not None:
+            raise DiscreetError("--as and --config run an aggregator; they do not go with a command")
+        return
+    if role is None and config is None:
+        print(context.get_help())
+        raise typer.Exit
+    if role is None or config is None:
+        raise DiscreetError("an aggregator needs both --as and --config")
+    if log_level not in ("debug", "info", "warning", "error"):
+        raise DiscreetError(f"--log-level is debug, info, warning or error, not '{log_level}'")
+    from discreet.aggregation.dap.config import read_config
+    from discreet.serving.addresses import listen, url_of
+    from discreet.serving.aggregation import open_helper, open_leader, run_aggregator
+
+    settings = read_config(config)
+    aggregator = open_leader(settings) if role is RoleChoice.leader else open_helper(settings)
+    listener = listen(settings.host, settings.port)
+    address = url_of(listener)
+    say(f"{role.value} at {address.replace('http', 'https', 1) if settings.certificate else address}:")
+    for task in aggregator.tasks:
+        say(f"  {task.name}: {task.guarantee()}")
+    run_aggregator(aggregator, settings, listener, log_level)
+
+
+@app.command()
+def keygen(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it; readable for you alone.")],
+    secret: Annotated[
+        bool, typer.Option("--secret", help="A secret of 32 bytes, for a verification key or a token.")
+    ] = False,
+) -> None:
+    """Make a key of an aggregator or a collector: FILE, and FILE.pub for everybody.
+
+    Example: discreet aggregate keygen helper.key
+    """
+    from discreet.aggregation.dap.files import public_path, write_key, write_secret
+
+    if secret:
+        write_secret(file)
+        say(f"{file}: a secret of 32 bytes; give it to nobody but the one other who needs it")
+    else:
+        key = write_key(file)
+        say(f"{file}: HPKE key {key.config.id}; its public part is {public_path(file)}")
+
+
+@app.command()
+def collect(
+    task: Annotated[Path, typer.Argument(metavar="TASK", help="The task's terms, in JSON.")],
+    window: Annotated[int, typer.Option(min=0, help="The number of the window.")],
+    key: Annotated[Path, typer.Option(metavar="FILE", help="The collector's key.")],
+    token_file: Annotated[Path, typer.Option(metavar="FILE", help="The token that the leader knows the collector by.")],
+    authorities: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Certificates to trust, besides those the system knows.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Collect the noised sum of a window. Asked again, it is the same: a window is collected once.
+
+    Example: discreet aggregate collect clicks.json --window 7 --key collector.key --token-file collector.token
+    """
+    from discreet.aggregation.dap.collector import Collector, asking
+    from discreet.aggregation.dap.files import read_key, read_task, read_token
+
+    terms = read_task(task)
+    found = Collector(read_key(key), asking(read_token(token_file), authorities)).collect(terms, window)
+    if as_json:
+        print_json(
+            {
+                "task": terms.id.hex(),
+                "window": window,
+                "values": found.values.tolist(),
+                "contributions": found.contributions,
+                "guarantee": found.guarantee.to_json(),
+            }
+        )
+    else:
+        say(f"{terms.name}, window {window}: {found.contributions} contributions. {found.guarantee}")
+        say(" ".join(map(str, found.values.tolist())))
 
 
 @app.command("check-vector")

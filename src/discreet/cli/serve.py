@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -65,6 +66,10 @@ def serve(
             help="A proxy whose X-Forwarded-For is believed, such as 127.0.0.1 or 10.0.0.0/8; may be given again.",
         ),
     ] = None,
+    aggregate: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A leader's configuration: serve it, and the collector, under /dap."),
+    ] = None,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
     as_json: AsJson = False,
 ) -> None:
@@ -82,6 +87,12 @@ def serve(
         raise DiscreetError(f"--log-level is debug, info, warning or error, not '{log_level}'")
     token = read_token(admin_token_file) if admin_token_file else None
     proxies = Proxies(trusted_proxy or [])
+    extend = None
+    if aggregate is not None:
+        from discreet.aggregation.dap.config import read_config
+        from discreet.serving.aggregation import mount_leader, open_leader
+
+        extend = partial(mount_leader, leader=open_leader(read_config(aggregate), proxies))
     listener = listen(host, port)
     model = load_served(run)
     service = open_service(
@@ -101,4 +112,12 @@ def serve(
         print_json({"url": address, "model": model.version, "ranking": ranking.value})
     else:
         say(f"Serving {run} at {address} ({ranking.value} ranking). {model.guarantee()}")
-    run_server(service, listener, limits=Limits(rate=rate), proxies=proxies, admin_token=token, level=log_level)
+    run_server(
+        service,
+        listener,
+        limits=Limits(rate=rate),
+        proxies=proxies,
+        admin_token=token,
+        extend=extend,
+        level=log_level,
+    )

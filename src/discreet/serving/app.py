@@ -38,6 +38,7 @@ from discreet.version import __version__
 
 WEB = Path(__file__).parent / "web"
 T = TypeVar("T")
+Extension = Callable[[FastAPI], None]
 _DAY = 86_400
 _JSON = "application/json"
 _RECOMMEND: TypeAdapter[m.RecommendRequest] = TypeAdapter(m.RecommendRequest)
@@ -60,8 +61,9 @@ def create_app(
     limits: Limits | None = None,
     admin_token: str | None = None,
     proxies: Proxies | None = None,
+    extend: Extension | None = None,
 ) -> Gate:
-    """The whole server as an ASGI application, which starts and closes `service`."""
+    """The whole server as an ASGI application, which starts and closes `service`; `extend` may add to it."""
     metrics, limits, proxies = Metrics(), limits or Limits(), proxies or Proxies()
 
     @asynccontextmanager
@@ -89,6 +91,8 @@ def create_app(
         app.include_router(_administration(service, admin_token))
     _pages(app)
     _errors(app)
+    if extend is not None:
+        extend(app)
     with_shared_parts(app, [m.RecommendRequest, m.LabelReport, m.SketchReport, m.NewArticle])
     return Gate(app, limits, metrics, proxies, {("POST", ranking.path): ranking.app})
 

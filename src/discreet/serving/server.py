@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import resource
 import socket
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 
 import numpy as np
-import uvicorn
 from sqlalchemy.exc import SQLAlchemyError
 
 from discreet.data.news import NewsData
@@ -22,18 +18,15 @@ from discreet.privacy.ledger import Schedule
 from discreet.protocol.check import SCHEMA
 from discreet.serving.about import Offer, Ranking, learns_from_reports, read_qualities
 from discreet.serving.addresses import Proxies
-from discreet.serving.app import create_app
-from discreet.serving.gate import Gate
+from discreet.serving.app import Extension, create_app
+from discreet.serving.http import http_server, within_reach
 from discreet.serving.limits import Limits
 from discreet.serving.logs import configure
 from discreet.serving.model import Served
 from discreet.serving.service import Service
 from discreet.serving.store import Store, Waiting
 from discreet.serving.tables import open_engine
-from discreet.serving.wire import Connection
 
-FINISH_SECONDS = 6  # for requests that are being answered when the server is told to stop
-_OTHER_FILES = 100
 _WEEK = timedelta(days=7)
 _TITLE, _ABSTRACT, _CATEGORY = (
     SCHEMA["article"]["properties"][name]["maxLength"] for name in ("title", "abstract", "category")
@@ -112,38 +105,13 @@ def run_server(
     limits: Limits | None = None,
     proxies: Proxies | None = None,
     admin_token: str | None = None,
+    extend: Extension | None = None,
     level: str = "info",
 ) -> None:
     """Serve until the process is told to stop (SIGTERM or Ctrl-C), then finish what was begun."""
     configure(level)
-    http_server(create_app(service, _within_reach(limits or Limits()), admin_token, proxies)).run([listener])
-
-
-def http_server(app: Gate) -> uvicorn.Server:
-    """The HTTP server of an application, with its limits on connections."""
-    config = uvicorn.Config(
-        app,
-        http=partial(Connection, app.crowd),  # type: ignore[arg-type]
-        access_log=False,
-        log_config=None,
-        ws="none",
-        proxy_headers=False,
-        server_header=False,
-        timeout_keep_alive=15,
-        timeout_graceful_shutdown=FINISH_SECONDS,
-    )
-    return uvicorn.Server(config)
-
-
-def _within_reach(limits: Limits) -> Limits:
-    """No more connections than the process may have open files."""
-    few, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = limits.max_connections + _OTHER_FILES
-    if few != resource.RLIM_INFINITY and few < wanted:
-        few = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (few, most))
-        return replace(limits, max_connections=max(1, few - _OTHER_FILES))
-    return limits
+    app = create_app(service, within_reach(limits or Limits()), admin_token, proxies, extend)
+    http_server(app).run([listener])
 
 
 def read_token(path: Path) -> str:

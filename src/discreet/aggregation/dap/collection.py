@@ -84,10 +84,9 @@ class CollectionJobs:
     def run(self, task_id: bytes) -> bool:
         """Bring all collection jobs of a task as far as they can go; False if the helper could not be asked."""
         agreement, task = self._leader.task(task_id)
-        now = int(self._leader.sealing.clock()) // agreement.task.window_seconds
-        reached = True
+        now, reached = self._leader.sealing.clock(), True
         for job in self._store.open_collections(task):
-            if job.share is None and job.end <= now:
+            if job.share is None and agreement.task.sent_until(job.end - 1 - agreement.first_time) <= now:
                 self._close(agreement, task, job)
         for job in self._store.open_collections(task):
             if job.share is not None:

@@ -24,46 +24,57 @@ _WHY = {
     ProblemType.UNRECOGNIZED_TASK: "the leader does not have this task; are its terms the same?",
 }
 
+Ask = Callable[[Task, CollectionJobReq], CollectionJobResp]
+"""How a collector gets the answer to a request; a `PeerError` if there is none."""
+
+
+def asking(token: str, authorities: Path | None = None, sleep: Callable[[float], None] = time.sleep) -> Ask:
+    """Ask a leader over HTTP, and wait until it is ready.
+
+    Args:
+        token: What authorises the collector to the leader.
+        authorities: A file with the certificates that are trusted, for https; by default the system's.
+        sleep: How to wait between two questions.
+    """
+
+    def ask(task: Task, request: CollectionJobReq) -> CollectionJobResp:
+        return asked(Peer(task.leader, token, authorities, sleep), task, request)
+
+    return ask
+
+
+def asked(leader: Peer, task: Task, request: CollectionJobReq) -> CollectionJobResp:
+    """The answer of a leader."""
+    path = f"/tasks/{encode_id(task.id)}/collection_jobs"
+    created = leader.create(path, request, CollectionJobReq, CollectionJobResp)
+    try:
+        return CollectionJobResp.decode(created.body)
+    except MessageError as error:
+        raise PeerError(f"{leader.url}: {error}") from None
+
 
 class Collector:
     """Collects the sums of tasks.
 
     Args:
         key: The collector's key, whose public part both aggregators have.
-        token: What authorises it to the leader.
-        authorities: A file with the certificates that are trusted, for https; by default the system's.
-        sleep: How to wait between two questions.
+        ask: How to ask the leader: `asking`, or by hand where both are one process.
     """
 
-    def __init__(
-        self,
-        key: HpkeKey,
-        token: str,
-        authorities: Path | None = None,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._key, self._token, self._authorities, self._sleep = key, token, authorities, sleep
+    def __init__(self, key: HpkeKey, ask: Ask) -> None:
+        self._key, self._ask = key, ask
 
     def collect(self, task: Task, window: int) -> NoisySum:
         """The noised sum of a window. It may be asked for again, and is the same: a window is collected once."""
         public = PublicTask(task)
         request = public.collection_of(window)
-        leader = self.peer(task.leader)
-        path = f"/tasks/{encode_id(task.id)}/collection_jobs"
         try:
-            created = leader.create(path, request, CollectionJobReq, CollectionJobResp)
-            answer = CollectionJobResp.decode(created.body)
+            answer = self._ask(task, request)
         except PeerError as error:
             if error.kind in _WHY:
                 raise DiscreetError(f"window {window} of task {task.name}: {_WHY[error.kind]}") from error
             raise
-        except MessageError as error:
-            raise PeerError(f"{leader.url}: {error}") from None
         return self._merged(public, request, answer)
-
-    def peer(self, url: str) -> Peer:
-        """The leader at an address."""
-        return Peer(url, self._token, self._authorities, self._sleep)
 
     def _merged(self, public: PublicTask, request: CollectionJobReq, answer: CollectionJobResp) -> NoisySum:
         aad = public.aggregate_share_aad(request)

@@ -61,7 +61,7 @@ class Helper:
 
     def __init__(self, store: Store, sealing: Sealing, agreements: Iterable[Agreement], threads: int = 1) -> None:
         self.store, self.sealing, self._threads = store, sealing, threads
-        self._tasks = {one.task.id: (one, store.number_of(one.task.id)) for one in agreements}
+        self.tasks = {one.task.id: (one, store.number_of(one.task.id)) for one in agreements}
 
     def start_job(self, task_id: bytes, body: bytes) -> Answer:
         """Verify the reports of an aggregation job and count the valid ones; the same request has the same answer."""
@@ -138,12 +138,12 @@ class Helper:
 
     def forget(self, seconds: float) -> None:
         """Delete what is about windows that ended so long ago."""
-        for agreement, task in self._tasks.values():
+        for agreement, task in self.tasks.values():
             before = int(self.sealing.clock() - seconds) // agreement.task.window_seconds
             self.store.forget(task, before)
 
     def _task(self, task_id: bytes) -> tuple[Agreement, int]:
-        found = self._tasks.get(task_id)
+        found = self.tasks.get(task_id)
         if found is None:
             raise Problem(ProblemType.UNRECOGNIZED_TASK, "this helper does not have this task", 404)
         return found

@@ -1,0 +1,164 @@
+"""Aggregators behind this server's door: processes of their own, or leader and collector inside `discreet serve`."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp
+
+from discreet.aggregation.dap.app import Admission, helper_app, leader_app
+from discreet.aggregation.dap.collector import Collector
+from discreet.aggregation.dap.config import Config
+from discreet.aggregation.dap.messages import CollectionJobReq, CollectionJobResp
+from discreet.aggregation.dap.problems import Problem
+from discreet.aggregation.dap.transport import POLL_SECONDS, PeerError
+from discreet.aggregation.dap.worker import Worker
+from discreet.aggregation.task import Task
+from discreet.serving.addresses import Proxies
+from discreet.serving.gate import Gate, Metrics
+from discreet.serving.http import http_server, within_reach
+from discreet.serving.limits import Limits
+from discreet.serving.logs import configure, log, log_seldom
+from discreet.serving.rate import Buckets
+from discreet.serving.refusal import Refusal
+
+PREFIX = "/dap"
+MAX_JOB_BODY = 16 << 20
+_DAY = 86_400
+_FORGET_SECONDS = 3600.0
+_POLL_SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class Aggregator:
+    """A leader or a helper that can be served.
+
+    Attributes:
+        app: Its resources.
+        start: Begins its background work.
+        close: Ends it.
+        tasks: Its tasks.
+        collector: Collects sums, where the leader's process has the collector's key.
+    """
+
+    app: Starlette
+    start: Callable[[], None]
+    close: Callable[[], None]
+    tasks: list[Task]
+    collector: Collector | None = None
+
+
+def open_leader(config: Config, proxies: Proxies | None = None) -> Aggregator:
+    """The leader of a configuration file."""
+    leader = config.leader()
+    worker = Worker(leader, config.job_seconds, config.keep_seconds, log_seldom)
+    admit = one_address_admission(config.max_reports_of_one, proxies or Proxies(config.trusted_proxies))
+    app = _guarded(leader_app(leader, worker, config.token("collector_token"), admit))
+    key = config.collector()
+    collector = None if key is None else Collector(key, _inside(worker))
+    return Aggregator(app, worker.start, worker.close, [one.task for one, _ in leader.tasks.values()], collector)
+
+
+def open_helper(config: Config) -> Aggregator:
+    """The helper of a configuration file."""
+    helper = config.helper()
+    stopped = threading.Event()
+
+    def forget() -> None:
+        while not stopped.is_set():
+            try:
+                helper.forget(config.keep_seconds)
+            except Exception as error:  # the next hour may do better
+                log_seldom("error", "old data was not deleted", cause=type(error).__name__)
+            stopped.wait(_FORGET_SECONDS)
+
+    def close() -> None:
+        stopped.set()
+        helper.store.close()
+
+    app = _guarded(helper_app(helper, config.token("leader_token")))
+    start = threading.Thread(target=forget, name="dap-forget", daemon=True).start
+    return Aggregator(app, start, close, [one.task for one, _ in helper.tasks.values()])
+
+
+def run_aggregator(aggregator: Aggregator, config: Config, listener: socket.socket, level: str) -> None:
+    """Serve a leader or a helper until the process is told to stop."""
+    configure(level)
+    _with_lifespan(aggregator.app, aggregator)
+    limits = Limits(max_body=MAX_JOB_BODY, max_admin_body=MAX_JOB_BODY, rate=config.rate)
+    gate = Gate(aggregator.app, within_reach(limits), Metrics(), Proxies(config.trusted_proxies))
+    certificate, key = (
+        None if one is None else config.file(one) for one in (config.certificate, config.certificate_key)
+    )
+    http_server(gate, certificate, key).run([listener])
+
+
+def mount_leader(app: Any, leader: Aggregator) -> None:
+    """Serve a leader under /dap of another application, and let it live as long as that one."""
+    app.mount(PREFIX, leader.app)
+    _with_lifespan(app, leader)
+
+
+def one_address_admission(most: int, proxies: Proxies) -> Admission:
+    """At most so many uploads a day of one address, counted in memory; 0 for any number."""
+    shares = Buckets(most / _DAY, most)
+
+    async def admit(request: Request) -> None:
+        if most and not shares.take(proxies.client_of(request.scope)):
+            raise Problem(None, "too many reports from this address today; send it again later", 429)
+
+    return admit
+
+
+def _inside(worker: Worker) -> Callable[[Task, CollectionJobReq], CollectionJobResp]:
+    """How a collector asks the leader in its own process."""
+
+    def ask(task: Task, request: CollectionJobReq) -> CollectionJobResp:
+        deadline = time.monotonic() + POLL_SECONDS
+        try:
+            key = worker.collections.create(task.id, request.encode())
+            while (answer := worker.collections.answer(task.id, key)) is None:
+                if time.monotonic() > deadline:
+                    raise PeerError(f"the sum was not ready in {POLL_SECONDS:g} seconds")
+                worker.wake()
+                time.sleep(_POLL_SECONDS)
+        except Problem as problem:
+            raise PeerError(problem.detail, problem.kind) from None
+        return CollectionJobResp.decode(answer)
+
+    return ask
+
+
+def _guarded(app: Starlette) -> Starlette:
+    """Answer what the door refuses while a body comes."""
+
+    async def refused(_: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, Refusal)
+        return JSONResponse({"error": error.problem}, error.status, {"Connection": "close"})
+
+    app.add_exception_handler(Refusal, refused)
+    return app
+
+
+def _with_lifespan(app: Any, aggregator: Aggregator) -> None:
+    before = app.router.lifespan_context
+
+    @asynccontextmanager
+    async def lifespan(application: ASGIApp) -> AsyncIterator[Any]:
+        async with before(application) as state:
+            aggregator.start()
+            log("info", "aggregating", tasks=[task.name for task in aggregator.tasks])
+            yield state
+            await asyncio.to_thread(aggregator.close)
+
+    app.router.lifespan_context = lifespan
