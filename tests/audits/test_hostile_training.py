@@ -15,7 +15,7 @@ from discreet.methods.dp_fedavg import UNIT, DPFedAvg
 from discreet.methods.node_job import write_task
 from discreet.methods.published.dp_fedrec import DPFedRec
 from discreet.nodes import Assignment
-from discreet.nodes.flower.configuration import NodeSettings
+from discreet.nodes.configuration import NodeSettings
 from discreet.training.chance import SecretChance
 
 

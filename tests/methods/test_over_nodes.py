@@ -21,7 +21,7 @@ from discreet.methods.published.fednewsrec import FedNewsRec
 from discreet.methods.published.fedrec import FedRec
 from discreet.methods.published.privaterec import PrivateRec
 from discreet.nodes import Assignment, Host, LocalNodes
-from discreet.nodes.flower.configuration import NodeSettings
+from discreet.nodes.configuration import NodeSettings
 from discreet.training.chance import PastRound
 from discreet.training.optimisers import FedAdam
 

@@ -18,8 +18,9 @@ from discreet.cli.node_jobs import KINDS, kind_of, open_job_for
 from discreet.cli.nodes import next_command
 from discreet.data.synthetic import news_world, write_mind
 from discreet.errors import DiscreetError
-from discreet.nodes.flower.configuration import read_node, read_roster, write_deployment, write_roster
-from discreet.nodes.flower.host_socket import ask_host, listens
+from discreet.nodes.configuration import read_node, read_roster, write_roster
+from discreet.nodes.flower.configuration import write_deployment
+from discreet.nodes.host_socket import ask_host, listens
 from discreet.nodes.requests import Refusal, read_answer
 
 

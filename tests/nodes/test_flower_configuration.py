@@ -13,15 +13,8 @@ from hypothesis import strategies as st
 
 from discreet.errors import DiscreetError, InputError
 from discreet.nodes import Host
-from discreet.nodes.flower.configuration import (
-    NodeSettings,
-    node_folders,
-    read_node,
-    read_roster,
-    write_deployment,
-    write_node,
-    write_roster,
-)
+from discreet.nodes.configuration import NodeSettings, node_folders, read_node, read_roster, write_node, write_roster
+from discreet.nodes.flower.configuration import write_deployment
 from discreet.nodes.flower.deployment import SuperLink, _toml
 
 GOOD = {"number": 2, "data": "somewhere", "part": "2/4", "most_epsilon": 3.5, "noise": "secure"}

@@ -13,12 +13,13 @@ import pytest
 pytest.importorskip("flwr", reason="Flower is not installed (extra: flower)")
 
 from discreet.errors import DiscreetError
+from discreet.nodes.configuration import NodeSettings, node_folders, read_node, write_node
 from discreet.nodes.flower import deployment as running
-from discreet.nodes.flower.configuration import NodeSettings, node_folders, read_node, write_deployment, write_node
+from discreet.nodes.flower.configuration import write_deployment
 from discreet.nodes.flower.deployment import SuperLink, submit
-from discreet.nodes.flower.host_socket import listens
 from discreet.nodes.flower.loopback import Loopback
 from discreet.nodes.flower.node_processes import NodeProcesses
+from discreet.nodes.host_socket import listens
 
 HOST = Path(__file__).with_name("flower_host.py")
 ALL = [1, 2, 3, 4]

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import DiscreetError
-from discreet.nodes.flower.configuration import NodeSettings
-from discreet.nodes.flower.host_socket import NoAnswer, ask_host, listens, serve_host
+from discreet.nodes.configuration import NodeSettings
+from discreet.nodes.host_socket import NoAnswer, ask_host, listens, serve_host
 
 ENOUGH = 120.0  # seconds; no test waits so long for anything but a hang
 

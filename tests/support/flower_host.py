@@ -9,8 +9,8 @@ import threading
 import time
 from pathlib import Path
 
-from discreet.nodes.flower.configuration import read_node
-from discreet.nodes.flower.host_socket import serve_host
+from discreet.nodes.configuration import read_node
+from discreet.nodes.host_socket import serve_host
 
 if __name__ == "__main__":
     node = read_node(Path(sys.argv[1]))

@@ -10,7 +10,7 @@ from discreet.aggregation.secure_sum import Identity
 from discreet.data.open import open_ratings
 from discreet.data.ratings import Ratings
 from discreet.nodes import Host, SecureSums
-from discreet.nodes.flower.configuration import NodeSettings
+from discreet.nodes.configuration import NodeSettings
 from discreet.vendors.partition import partition
 from discreet.vendors.sharing.job import ShareJob
 from discreet.vendors.sharing.node_job import job_opener

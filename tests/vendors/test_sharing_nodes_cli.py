@@ -12,7 +12,8 @@ from sharing_consortium import job_for, parts, write_csv
 from discreet.cli import run
 from discreet.data.synthetic.ratings import ratings_world
 from discreet.nodes import LocalNodes
-from discreet.nodes.flower.configuration import read_node, write_deployment
+from discreet.nodes.configuration import read_node
+from discreet.nodes.flower.configuration import write_deployment
 from discreet.vendors.gibbs import GibbsMF
 from discreet.vendors.sharing import Sharing
 from discreet.vendors.sharing.across import program

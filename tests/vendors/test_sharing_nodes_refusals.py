@@ -15,7 +15,7 @@ from discreet.data.open import open_ratings
 from discreet.data.synthetic.ratings import ratings_world
 from discreet.errors import DiscreetError, InputError
 from discreet.nodes import Assignment, Contribute, SecureSums
-from discreet.nodes.flower.configuration import NodeSettings
+from discreet.nodes.configuration import NodeSettings
 from discreet.nodes.spending import Spending
 from discreet.progress import shown
 from discreet.vendors.sharing.across import share_across

@@ -63,7 +63,7 @@ class ReadersWorld:
     def openers(self) -> Mapping[int, OpenJob]:
         """How they open jobs; who has joined and what was spent in an earlier conversation is forgotten."""
         from discreet.methods import node_job
-        from discreet.nodes.flower.configuration import NodeSettings
+        from discreet.nodes.configuration import NodeSettings
 
         shutil.rmtree(self.folder, ignore_errors=True)
         if self.opener is None:

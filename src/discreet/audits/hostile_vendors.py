@@ -23,7 +23,7 @@ from discreet.audits.node_lies import damaged, json_changed
 from discreet.audits.registry import Audit, register
 from discreet.errors import DiscreetError
 from discreet.nodes import OpenJob
-from discreet.nodes.flower.configuration import NodeSettings
+from discreet.nodes.configuration import NodeSettings
 from discreet.privacy.guarantee import Status
 from discreet.vendors.sharing.contributions import Directions, Floats, Integers
 from discreet.vendors.sharing.job import ShareJob

@@ -10,7 +10,7 @@ from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
     from discreet.nodes import Contribute, OpenJob
-    from discreet.nodes.flower.configuration import NodeSettings
+    from discreet.nodes.configuration import NodeSettings
 
 KINDS = {
     "train": "discreet.methods.node_job",

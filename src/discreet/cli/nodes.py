@@ -17,7 +17,7 @@ from discreet.errors import DiscreetError, InputError
 from discreet.progress import notice
 
 if TYPE_CHECKING:
-    from discreet.nodes.flower.configuration import Noise
+    from discreet.nodes.configuration import Noise
 
 app = typer.Typer(help="Machines that train or share together over Flower.", no_args_is_help=True)
 
@@ -84,7 +84,8 @@ def new(
 
     Example: discreet nodes new 2 my-readers --out deployment
     """
-    from discreet.nodes.flower.configuration import NodeSettings, is_part, write_node
+    from discreet.nodes.configuration import NodeSettings, is_part, write_node
+    from discreet.nodes.flower.configuration import write_keys
 
     _check_data(data)
     if part is not None and not is_part(part):
@@ -94,6 +95,7 @@ def new(
     public = write_node(
         NodeSettings(folder, number, data.resolve(), part, _one_epsilon(most_epsilon, simulated_noise), noise)
     )
+    write_keys(folder)
     if as_json:
         print_json({"node": number, "folder": str(folder), "public_key": public.hex()})
         return
@@ -113,8 +115,8 @@ def host(node_folder: NodeFolder) -> None:
 
     from discreet.cli.node_jobs import open_job_for
     from discreet.nodes import Host
-    from discreet.nodes.flower.configuration import read_node
-    from discreet.nodes.flower.host_socket import serve_host
+    from discreet.nodes.configuration import read_node
+    from discreet.nodes.host_socket import serve_host
     from discreet.nodes.schedule import on_schedule
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
@@ -141,7 +143,7 @@ def run(
 
     Example: discreet nodes run deployment/node-2 --superlink server.example:9092 --root-certificates ca.crt
     """
-    from discreet.nodes.flower.configuration import read_node
+    from discreet.nodes.configuration import read_node
     from discreet.nodes.flower.deployment import SuperLink
     from discreet.nodes.flower.node_processes import NodeProcesses
     from discreet.nodes.flower.processes import require_flower
@@ -177,8 +179,8 @@ def server(
 
     Example: discreet nodes server deployment --address server.example:9092
     """
+    from discreet.nodes.configuration import read_roster
     from discreet.nodes.flower.certificates import write_certificates
-    from discreet.nodes.flower.configuration import read_roster
     from discreet.nodes.flower.processes import require_flower
     from discreet.nodes.flower.server_processes import ServerProcesses
 
@@ -236,7 +238,7 @@ def list_nodes(
 
     Example: discreet nodes list deployment
     """
-    from discreet.nodes.flower.configuration import read_roster
+    from discreet.nodes.configuration import read_roster
     from discreet.nodes.flower.deployment import SuperLink, submit
 
     roster = read_roster(folder / "roster.json")
@@ -255,7 +257,7 @@ def list_nodes(
 def next_command(folder: Path) -> str:
     """What to do with a deployment that was started, by the data of its first node: a command that works as it is."""
     from discreet.data.open import recognise
-    from discreet.nodes.flower.configuration import node_folders, read_node
+    from discreet.nodes.configuration import node_folders, read_node
 
     data = read_node(next(iter(node_folders(folder).values()))).data
     if recognise(data) == "ratings":

@@ -136,7 +136,7 @@ def _on_deployment(
 ) -> None:
     """Have the deployment's server train, which writes the run to `out`."""
     from discreet.methods.registry import plain_settings
-    from discreet.nodes.flower.configuration import read_node, read_roster
+    from discreet.nodes.configuration import read_node, read_roster
     from discreet.nodes.flower.deployment import SuperLink, submit
 
     here = [read_node(node) for node in sorted(folder.glob("node-*"))]

@@ -114,7 +114,7 @@ def read(
 
     Example: discreet vendors read releases.safetensors vendors-nodes/node-1
     """
-    from discreet.nodes.flower.configuration import read_node
+    from discreet.nodes.configuration import read_node
     from discreet.vendors.gibbs import GibbsMF
     from discreet.vendors.sharing.catalogue import on_catalogue, vendor_ratings
     from discreet.vendors.sharing.reader import gain, open_reader
@@ -147,7 +147,7 @@ def catalogue(path: Path, scale: str | None) -> tuple[tuple[str, ...], tuple[flo
 
 def vendors_nodes(vendors: int | None, engine: EngineChoice, superlink: Path | None) -> tuple[int, ...]:
     """The numbers of the vendors' nodes: those of the deployment, or from 1 on."""
-    from discreet.nodes.flower.configuration import read_roster
+    from discreet.nodes.configuration import read_roster
 
     if superlink is None:
         if vendors is None:
@@ -182,7 +182,7 @@ def share_on_one_machine(
 def share_on_deployment(job: ShareJob, folder: Path, out: Path, patience: float) -> None:
     """Run the job on the SuperLink of a deployment; the server's disk is this one's."""
     from discreet.files import replacing_file
-    from discreet.nodes.flower.configuration import read_roster
+    from discreet.nodes.configuration import read_roster
     from discreet.nodes.flower.deployment import SuperLink, submit
 
     link, description = SuperLink.of(folder), out.with_name(f"{out.name}.job")

@@ -34,7 +34,7 @@ from discreet.methods.federated import FederatedMethod, Parties
 from discreet.methods.neural import Part, Setup, fixed_parts, title_vectors
 from discreet.methods.registry import method_from_plain, plain_settings
 from discreet.nodes import Assignment, Contribute, OpenJob
-from discreet.nodes.flower.configuration import NodeSettings
+from discreet.nodes.configuration import NodeSettings
 from discreet.nodes.spending import Spending
 from discreet.privacy.guarantee import Guarantee, Scope
 from discreet.privacy.noise import Noise

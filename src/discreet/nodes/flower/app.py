@@ -17,9 +17,9 @@ from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid, ServerApp
 
 from discreet.errors import DiscreetError
-from discreet.nodes.flower.host_socket import NoAnswer, ask_host, listens
 from discreet.nodes.flower.told import tell_failure, tell_result, told
 from discreet.nodes.flower.transport import BODY, KIND, NODE, PATIENCE, RECORD, FlowerNodes, Kind
+from discreet.nodes.host_socket import NoAnswer, ask_host, listens
 from discreet.nodes.transport import Nodes
 
 Program = Callable[[Nodes, dict[str, Any]], Any]

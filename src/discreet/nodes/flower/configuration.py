@@ -1,100 +1,18 @@
-"""The folder of a deployment: who takes part, and what each node needs to be one of them.
+"""What Flower adds to the folder of a deployment: keys for its own node authentication, and certificates.
 
-    FOLDER/roster.json              every node's number and public key, agreed among the nodes without the server
-    FOLDER/node-2/node.json         which data the node hosts, and what its readers may be charged
-    FOLDER/node-2/identity.key      its signing key (Ed25519): never leaves the node
-    FOLDER/node-2/flower.key, .pub  its key for Flower's own node authentication
-    FOLDER/tls/                     certificates for the SuperLink, if it has any
-
-On several machines each has its own such folder, with its own node and a copy of the roster.
+FOLDER/node-2/flower.key, .pub  the node's key for Flower
+FOLDER/tls/                     certificates for the SuperLink, if it has any
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import math
-import os
-import re
-import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NoReturn
 
 from cryptography.hazmat.primitives.asymmetric.ec import SECP384R1, generate_private_key
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from discreet.aggregation.secure_sum.encoding import LARGEST_ID
-from discreet.aggregation.secure_sum.keys import PUBLIC_BYTES, Identity
-from discreet.errors import DiscreetError, InputError
-from discreet.files import creating_folder, replacing_file
-from discreet.nodes.flower.host_socket import LONGEST_PATH
-
-Noise = Literal["secure", "simulated"]
-
-
-@dataclass(frozen=True)
-class NodeSettings:
-    """What a node's operator has decided.
-
-    Attributes:
-        folder: the node's folder; roster.json lies beside it.
-        number: the node's number in the roster.
-        data: the data that it hosts.
-        part: "2/4" for the second of four parts of the data, None for all of it.
-        most_epsilon: the largest total ε that its readers may be charged; inf accepts methods without a guarantee.
-        noise: from the operating system's secure source, or simulated from seeds, for experiments only.
-    """
-
-    folder: Path
-    number: int
-    data: Path
-    part: str | None = None
-    most_epsilon: float = 10.0
-    noise: Noise = "secure"
-
-    @property
-    def socket(self) -> Path:
-        """Where the node's host listens: in its folder, or, if that path is too long, in one of the system's."""
-        path = self.folder.resolve() / "host.sock"
-        if len(os.fsencode(path)) <= LONGEST_PATH:
-            return path
-        short = hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
-        return Path(tempfile.gettempdir()) / f"discreet-{os.geteuid()}-{short}" / "host.sock"
-
-    def part_of(self) -> tuple[int, int]:
-        """Which part of how many: (2, 4) for "2/4", (1, 1) for all of it."""
-        which, _, parts = (self.part or "1/1").partition("/")
-        return int(which), int(parts)
-
-    def identity(self) -> Identity:
-        """The node's number and signing key.
-
-        Raises:
-            InputError: if the key is missing, malformed, or open to others.
-        """
-        path = self.folder / "identity.key"
-        if path.exists() and path.stat().st_mode & 0o077:
-            raise InputError(path, f"others can read this key; make it yours alone: chmod 600 {path}")
-        try:
-            key = bytes.fromhex(_text(path).strip())
-            return Identity(self.number, Ed25519PrivateKey.from_private_bytes(key))
-        except ValueError:
-            raise InputError(path, "holds no signing key: 64 hexadecimal digits") from None
-
-    def roster(self) -> dict[int, bytes]:
-        """The roster that lies beside the node's folder.
-
-        Raises:
-            InputError: if it cannot be used, or does not have this node with its key.
-        """
-        path = self.folder.resolve().parent / "roster.json"
-        roster = read_roster(path)
-        if roster.get(self.number) != self.identity().public:
-            raise InputError(path, f"does not have node {self.number} with the key in {self.folder / 'identity.key'}")
-        return roster
+from discreet.files import creating_folder
+from discreet.nodes.configuration import Noise, write_nodes, write_secret
 
 
 def write_deployment(
@@ -107,160 +25,16 @@ def write_deployment(
     """
     from discreet.nodes.flower.certificates import write_certificates
 
-    if nodes < 2:
-        raise DiscreetError(f"a deployment has at least 2 nodes, not {nodes}: the sum of one would show its data")
     with creating_folder(folder) as draft:
-        roster = {}
-        for number in range(1, nodes + 1):
-            part = f"{number}/{nodes}"
-            settings = NodeSettings(draft / f"node-{number}", number, data.resolve(), part, most_epsilon, noise)
-            roster[number] = write_node(settings)
-        write_roster(draft / "roster.json", roster)
+        for node in write_nodes(draft, data, nodes, most_epsilon=most_epsilon, noise=noise).values():
+            write_keys(node)
         if tls:
             write_certificates(draft / "tls", ["localhost", "127.0.0.1"])
 
 
-def write_node(settings: NodeSettings) -> bytes:
-    """Write a node's folder with new keys; returns its public key, for the roster.
-
-    Raises:
-        DiscreetError: if the node is there already.
-    """
-    folder = settings.folder
-    if folder.exists():
-        raise DiscreetError(f"{folder}: is there already; a node's keys are not replaced")
-    folder.mkdir(mode=0o700, parents=True)
-    identity = Identity.generate(settings.number)
-    _write_secret(folder / "identity.key", identity.key.private_bytes_raw().hex().encode() + b"\n")
-    flower = generate_private_key(SECP384R1())
-    _write_secret(folder / "flower.key", flower.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()))
-    public = flower.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
-    (folder / "flower.pub").write_bytes(public + b"\n")
-    said = {
-        "number": settings.number,
-        "data": str(settings.data),
-        "part": settings.part,
-        "most_epsilon": "inf" if math.isinf(settings.most_epsilon) else settings.most_epsilon,
-        "noise": settings.noise,
-    }
-    _write_json(folder / "node.json", said)
-    return identity.public
-
-
-def read_node(folder: Path) -> NodeSettings:
-    """A node's settings, from its folder.
-
-    Raises:
-        InputError: if they cannot be used.
-    """
-    path = folder / "node.json"
-    said = _read_object(path)
-    required = {"number", "data", "part", "most_epsilon", "noise"}
-    if said.keys() != required:
-        wrong = sorted(required ^ said.keys())[0]
-        raise InputError(path, f"'{wrong}' is {'missing' if wrong in required else 'unknown'}")
-    number, data, part, epsilon, noise = (said[k] for k in ("number", "data", "part", "most_epsilon", "noise"))
-    if not _is_int(number) or not 1 <= number <= LARGEST_ID:
-        _wrong(path, "number", number, "a node's number, from 1 on")
-    if not isinstance(data, str) or not data:
-        _wrong(path, "data", data, "the path of the data that the node hosts")
-    if part is not None and not is_part(part):
-        _wrong(path, "part", part, "such as '2/4', the second of four parts, or null for all of it")
-    if epsilon == "inf":
-        epsilon = math.inf
-    if not isinstance(epsilon, int | float) or isinstance(epsilon, bool) or not epsilon > 0:
-        _wrong(path, "most_epsilon", epsilon, "a positive number, or 'inf' for methods without a guarantee")
-    if noise not in ("secure", "simulated"):
-        _wrong(path, "noise", noise, "'secure', or 'simulated' for experiments")
-    return NodeSettings(folder, number, folder / data, part, float(epsilon), noise)
-
-
-def node_folders(folder: Path) -> dict[int, Path]:
-    """The folders of the nodes in a deployment, by number.
-
-    Raises:
-        InputError: if there are none.
-    """
-    found = {int(path.name[5:]): path for path in folder.glob("node-*") if path.name[5:].isdecimal()}
-    if not found:
-        raise InputError(folder, "holds no nodes; write some: discreet nodes write DATA --nodes 4 --out FOLDER")
-    return dict(sorted(found.items()))
-
-
-def read_roster(path: Path) -> dict[int, bytes]:
-    """Every node's number and public key.
-
-    Raises:
-        InputError: if it cannot be used.
-    """
-    roster: dict[int, bytes] = {}
-    for number, key in _read_object(path).items():
-        if not re.fullmatch(r"[1-9][0-9]{0,9}", number) or int(number) > LARGEST_ID:
-            raise InputError(path, f"'{number}' is not a node's number")
-        if not isinstance(key, str) or not re.fullmatch(rf"[0-9a-f]{{{2 * PUBLIC_BYTES}}}", key):
-            raise InputError(path, f"the key of node {number} is not {2 * PUBLIC_BYTES} hexadecimal digits")
-        roster[int(number)] = bytes.fromhex(key)
-    if len(roster) < 2:
-        raise InputError(path, "a roster has at least 2 nodes")
-    if len(set(roster.values())) < len(roster):
-        raise InputError(path, "two nodes have the same key")
-    return dict(sorted(roster.items()))
-
-
-def write_roster(path: Path, roster: Mapping[int, bytes]) -> None:
-    """Write a roster, for `read_roster`."""
-    _write_json(path, {str(number): key.hex() for number, key in sorted(roster.items())})
-
-
-def _read_object(path: Path) -> dict[str, Any]:
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        seen = dict(pairs)
-        if len(seen) < len(pairs):
-            raise InputError(path, "a name stands there twice")
-        return seen
-
-    try:
-        said = json.loads(_text(path), object_pairs_hook=unique)
-    except json.JSONDecodeError as error:
-        raise InputError(path, f"is not JSON: {error.msg}", error.lineno) from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(path, f"is not JSON: {error}") from None
-    if not isinstance(said, dict):
-        raise InputError(path, "is not a JSON object")
-    return said
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except FileNotFoundError:
-        raise InputError(path, "is not there") from None
-    except UnicodeDecodeError:
-        raise InputError(path, "is not text") from None
-
-
-def _write_json(path: Path, said: Mapping[str, Any]) -> None:
-    with replacing_file(path) as draft:
-        draft.write_text(json.dumps(said, indent=2, ensure_ascii=False) + "\n", "utf-8")
-
-
-def _write_secret(path: Path, secret: bytes) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(secret)
-
-
-def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def is_part(part: object) -> bool:
-    """Whether this names a part of the data, such as "2/4"."""
-    if not isinstance(part, str) or not re.fullmatch(r"[1-9][0-9]{0,5}/[1-9][0-9]{0,5}", part):
-        return False
-    which, _, parts = part.partition("/")
-    return int(which) <= int(parts)
-
-
-def _wrong(path: Path, name: str, value: object, wanted: str) -> NoReturn:
-    raise InputError(path, f"'{name}' is {wanted}, not {json.dumps(value, ensure_ascii=False)}")
+def write_keys(node: Path) -> None:
+    """Write a node's key pair for Flower into its folder."""
+    key = generate_private_key(SECP384R1())
+    write_secret(node / "flower.key", key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()))
+    public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
+    (node / "flower.pub").write_bytes(public + b"\n")

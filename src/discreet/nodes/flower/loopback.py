@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from discreet.nodes.flower.configuration import node_folders, read_node
+from discreet.nodes.configuration import node_folders, read_node
 from discreet.nodes.flower.deployment import SuperLink
 from discreet.nodes.flower.node_processes import STARTING, HostCommand, NodeProcesses, host_command, stop_nodes
 from discreet.nodes.flower.processes import free_ports, require_flower

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from discreet.errors import DiscreetError
-from discreet.nodes.flower.configuration import NodeSettings
+from discreet.nodes.configuration import NodeSettings
 from discreet.nodes.flower.deployment import SuperLink
-from discreet.nodes.flower.host_socket import listens
 from discreet.nodes.flower.processes import Process, flower_environment, free_ports, stop
+from discreet.nodes.host_socket import listens
 
 HostCommand = Callable[[NodeSettings], list[str]]
 STARTING = 300.0

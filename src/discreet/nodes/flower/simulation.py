@@ -16,8 +16,8 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, TypeVar
 
 from discreet.errors import DiscreetError
-from discreet.nodes.flower.host_socket import listens, serve_host
 from discreet.nodes.flower.processes import require_flower
+from discreet.nodes.host_socket import listens, serve_host
 from discreet.nodes.transport import Answer, Nodes
 
 if TYPE_CHECKING:

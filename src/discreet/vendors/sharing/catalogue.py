@@ -11,7 +11,7 @@ import numpy as np
 from discreet.data.open import open_ratings
 from discreet.data.ratings import Items, Ratings
 from discreet.errors import InputError
-from discreet.nodes.flower.configuration import NodeSettings
+from discreet.nodes.configuration import NodeSettings
 from discreet.progress import notice
 from discreet.vendors.partition import partition
 from discreet.vendors.sharing.job import ShareJob

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from discreet.errors import InputError
+from discreet.files import creating_folder
 from discreet.nodes import Answer, Host
-from discreet.nodes.flower.configuration import node_folders, read_node, read_roster, write_deployment
+from discreet.nodes.configuration import node_folders, read_node, read_roster, write_nodes
 from discreet.vendors.sharing.node_job import job_opener
 
 
@@ -19,7 +20,8 @@ def trial_nodes(folder: Path, data: Path, vendors: int) -> None:
         DiscreetError: what is there belongs to other data or another number of vendors.
     """
     if not (folder.exists() and any(folder.iterdir())):
-        write_deployment(folder, data, vendors, most_epsilon=float("inf"), noise="simulated")
+        with creating_folder(folder) as draft:
+            write_nodes(draft, data, vendors, most_epsilon=float("inf"), noise="simulated")
         return
     nodes = {number: read_node(path) for number, path in node_folders(folder).items()}
     parts = {number: (node.data.resolve(), node.part_of()) for number, node in nodes.items()}

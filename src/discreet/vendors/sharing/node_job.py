@@ -25,7 +25,7 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
 from discreet.nodes import Assignment, Contribute, OpenJob
-from discreet.nodes.flower.configuration import NodeSettings
+from discreet.nodes.configuration import NodeSettings
 from discreet.nodes.spending import Spending
 from discreet.privacy.noise import Noise, SecureNoise, SimulatedNoise
 from discreet.progress import notice

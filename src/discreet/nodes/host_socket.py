@@ -20,7 +20,7 @@ from discreet.errors import DiscreetError
 from discreet.nodes.transport import Answer
 
 LONGEST_MESSAGE = 2**31 - 1
-"""What Flower carries in one message at most."""
+"""What engines carry in one message at most (Flower: 2³¹ − 1 bytes)."""
 LONGEST_PATH = 100
 """Systems allow a socket's path 104 to 108 bytes."""
 _LENGTH = struct.Struct(">Q")
