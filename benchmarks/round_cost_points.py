@@ -27,7 +27,7 @@ from discreet.aggregation.secure_sum.sharing import _weights_at_zero
 from discreet.methods.dp_fedavg import DPFedAvg
 from discreet.methods.federated import Parties
 from discreet.methods.neural import Setup
-from discreet.methods.node_job import write_task
+from discreet.methods.training_job import write_task
 from discreet.models.registry import make_model
 from discreet.privacy.noise import SecureNoise
 from discreet.training.chance import SecretChance, SimulatedChance

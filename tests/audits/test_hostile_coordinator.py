@@ -9,13 +9,12 @@ from discreet.aggregation.secure_sum.plan import Plan, Risks
 from discreet.audits import hostile_nodes as hostile
 from discreet.audits import hostile_training as hostile_nodes
 from discreet.audits import hostile_vendors as hostile_vendors
+from discreet.edge.node import host, training
+from discreet.edge.vendor import sharing as vendors_job
 from discreet.errors import DiscreetError
-from discreet.methods import node_job
 from discreet.methods.dp_fedavg import DPFedAvg
-from discreet.nodes import host
 from discreet.training.clients import Clients
 from discreet.vendors.sharing import contributions
-from discreet.vendors.sharing import node_job as vendors_job
 
 STAGES = {"vendors": hostile_vendors.stage, "nodes": hostile_nodes.stage}
 BLOCK = 125
@@ -140,7 +139,7 @@ def fail_over_readers(patch):
 
 def fail_over_readers_aloud(patch):
     fail_over_readers(patch)
-    patch.setattr(node_job, "_NobodyJoins", lambda chance: chance)
+    patch.setattr(training, "_NobodyJoins", lambda chance: chance)
 
 
 @pytest.mark.parametrize(

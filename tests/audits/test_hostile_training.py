@@ -9,11 +9,11 @@ import pytest
 import torch
 from rounds_by_hand import described, open_job
 
+from discreet.edge.node.in_process import on_one_machine
 from discreet.errors import DiscreetError
-from discreet.methods.across import on_one_machine
 from discreet.methods.dp_fedavg import UNIT, DPFedAvg
-from discreet.methods.node_job import write_task
 from discreet.methods.published.dp_fedrec import DPFedRec
+from discreet.methods.training_job import write_task
 from discreet.nodes import Assignment
 from discreet.nodes.configuration import NodeSettings
 from discreet.training.chance import SecretChance

@@ -10,17 +10,19 @@ from rounds_by_hand import assert_learnt, by_hand, described, open_job
 
 from discreet.aggregation.secure_sum import Identity
 from discreet.data.synthetic import news_world
+from discreet.edge.node.host import Host
+from discreet.edge.node.in_process import hosts_in_process, on_one_machine
 from discreet.errors import DiscreetError
-from discreet.methods.across import AcrossNodes, hosts_in_process, on_one_machine
+from discreet.methods.across import AcrossNodes
 from discreet.methods.base import Task
 from discreet.methods.dp_fedavg import DPFedAvg
 from discreet.methods.federated import Parties
 from discreet.methods.neural import Part
-from discreet.methods.node_job import Description, read_task, write_task
 from discreet.methods.published.fednewsrec import FedNewsRec
 from discreet.methods.published.fedrec import FedRec
 from discreet.methods.published.privaterec import PrivateRec
-from discreet.nodes import Assignment, Host, LocalNodes
+from discreet.methods.training_job import Description, read_task, write_task
+from discreet.nodes import Assignment, LocalNodes
 from discreet.nodes.configuration import NodeSettings
 from discreet.training.chance import PastRound
 from discreet.training.optimisers import FedAdam

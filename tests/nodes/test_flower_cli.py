@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from discreet.cli import run
-from discreet.cli.node_jobs import KINDS, kind_of, open_job_for
 from discreet.cli.nodes import next_command
 from discreet.data.synthetic import news_world, write_mind
+from discreet.edge.jobs import KINDS, kind_of, open_job_for
 from discreet.errors import DiscreetError
 from discreet.nodes.configuration import read_node, read_roster, write_roster
 from discreet.nodes.flower.configuration import write_deployment

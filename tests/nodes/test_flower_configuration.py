@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.edge.node.host import Host
 from discreet.errors import DiscreetError, InputError
-from discreet.nodes import Host
 from discreet.nodes.configuration import NodeSettings, node_folders, read_node, read_roster, write_node, write_roster
 from discreet.nodes.flower.configuration import write_deployment
 from discreet.nodes.flower.deployment import SuperLink, _toml

@@ -14,8 +14,8 @@ from node_hosts import JOB, LENGTH, Town, Wire, sums_over, vector_of
 
 from discreet.aggregation.secure_sum import Identity, Plan, Step, Terms
 from discreet.aggregation.secure_sum.refusals import MalformedMessage
+from discreet.edge.node.host import Host
 from discreet.errors import DiscreetError
-from discreet.nodes import Host
 from discreet.nodes.requests import (
     NO_CONTEXT,
     Begin,

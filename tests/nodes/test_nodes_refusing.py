@@ -4,8 +4,8 @@ import pytest
 from node_hosts import LENGTH, Town, Wire, sum_of, sums_over, vector_of
 
 from discreet.aggregation.secure_sum import Identity
+from discreet.edge.node.host import Host
 from discreet.errors import DiscreetError, InputError
-from discreet.nodes import Host
 from discreet.nodes.sums import LostRound
 
 

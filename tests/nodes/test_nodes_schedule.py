@@ -5,7 +5,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.nodes.schedule import STEP, on_schedule, public_time
+from discreet.edge.node.schedule import STEP, on_schedule, public_time
 
 
 @given(st.floats(0, 1e6))

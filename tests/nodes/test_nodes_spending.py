@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from discreet.edge.node.spending import Spending
 from discreet.errors import DiscreetError, InputError
-from discreet.nodes.spending import Spending
 from discreet.privacy.participation import user_guarantee
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from discreet.aggregation.secure_sum import Identity, Step
-from discreet.nodes import Host, SecureSums
+from discreet.edge.node.host import Host
+from discreet.nodes import SecureSums
 from discreet.nodes.requests import Begin, read_request
 
 PATIENCE = 0.2

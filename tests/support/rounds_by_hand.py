@@ -3,9 +3,10 @@
 import torch
 
 from discreet.aggregation.secure_sum.plan import Plan
+from discreet.edge.node.training import job_opener
 from discreet.methods.federated import Parties
 from discreet.methods.neural import Part, trained_parameters
-from discreet.methods.node_job import Description, job_opener
+from discreet.methods.training_job import Description
 
 
 def described(method, task, seed, *, simulated=False):

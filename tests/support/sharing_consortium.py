@@ -9,11 +9,12 @@ from pathlib import Path
 from discreet.aggregation.secure_sum import Identity
 from discreet.data.open import open_ratings
 from discreet.data.ratings import Ratings
-from discreet.nodes import Host, SecureSums
+from discreet.edge.node.host import Host
+from discreet.edge.vendor.sharing import job_opener
+from discreet.nodes import SecureSums
 from discreet.nodes.configuration import NodeSettings
 from discreet.vendors.partition import partition
 from discreet.vendors.sharing.job import ShareJob
-from discreet.vendors.sharing.node_job import job_opener
 
 
 def write_csv(ratings: Ratings, path: Path) -> Path:

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from discreet.cli import run
-from discreet.methods.node_job import TrainingNode
+from discreet.edge.node.training import TrainingNode
 
 
 def main(folder: str, number: int, reached: Path) -> int:

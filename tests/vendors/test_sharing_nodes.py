@@ -13,12 +13,12 @@ from sharing_consortium import Consortium, job_for, parts, write_csv
 
 from discreet.aggregation.secure_sum import secure_sum
 from discreet.data.synthetic.ratings import ratings_world
+from discreet.edge.vendor.book import Book
 from discreet.errors import DiscreetError, InputError
 from discreet.nodes import NodeSum
 from discreet.privacy.noise import SimulatedNoise
 from discreet.vendors.sharing import Sharing
 from discreet.vendors.sharing.across import share_across
-from discreet.vendors.sharing.book import Book
 from discreet.vendors.sharing.contributions import Integers
 from discreet.vendors.sharing.job import ShareJob
 from discreet.vendors.sharing.plan import converse

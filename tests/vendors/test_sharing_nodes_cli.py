@@ -11,15 +11,15 @@ from sharing_consortium import job_for, parts, write_csv
 
 from discreet.cli import run
 from discreet.data.synthetic.ratings import ratings_world
+from discreet.edge.vendor.own_model import open_reader
+from discreet.edge.vendor.own_ratings import on_catalogue, vendor_ratings
+from discreet.edge.vendor.trial import hosts_in_process
 from discreet.nodes import LocalNodes
 from discreet.nodes.configuration import read_node
 from discreet.nodes.flower.configuration import write_deployment
 from discreet.vendors.gibbs import GibbsMF
 from discreet.vendors.sharing import Sharing
 from discreet.vendors.sharing.across import program
-from discreet.vendors.sharing.catalogue import on_catalogue, vendor_ratings
-from discreet.vendors.sharing.in_process import hosts_in_process
-from discreet.vendors.sharing.reader import open_reader
 from discreet.vendors.sharing.releases import load_complete
 
 VENDORS = 4

@@ -13,11 +13,11 @@ from sharing_consortium import parts, write_csv
 
 from discreet.cli import run
 from discreet.data.synthetic.ratings import ratings_world
+from discreet.edge.vendor.own_model import open_reader
 from discreet.errors import InputError
 from discreet.nodes.flower.configuration import write_deployment
 from discreet.nodes.flower.loopback import Loopback
 from discreet.vendors.sharing import Sharing
-from discreet.vendors.sharing.reader import open_reader
 from discreet.vendors.sharing.releases import Asked, Releases, load_complete
 
 pytest.importorskip("flwr")

@@ -13,16 +13,16 @@ from sharing_consortium import Consortium, job_for, with_limit, write_csv
 
 from discreet.data.open import open_ratings
 from discreet.data.synthetic.ratings import ratings_world
+from discreet.edge.node.spending import Spending
+from discreet.edge.vendor.book import Book
+from discreet.edge.vendor.own_ratings import on_catalogue, vendor_ratings
+from discreet.edge.vendor.sharing import job_opener
 from discreet.errors import DiscreetError, InputError
 from discreet.nodes import Assignment, Contribute, SecureSums
 from discreet.nodes.configuration import NodeSettings
-from discreet.nodes.spending import Spending
 from discreet.progress import shown
 from discreet.vendors.sharing.across import share_across
-from discreet.vendors.sharing.book import Book
-from discreet.vendors.sharing.catalogue import on_catalogue, vendor_ratings
 from discreet.vendors.sharing.job import ShareJob
-from discreet.vendors.sharing.node_job import job_opener
 from discreet.vendors.sharing.releases import Releases, load_complete
 from discreet.vendors.sharing.rounds import Opening, Round
 from discreet.vendors.sharing.tasks import Task

@@ -35,7 +35,7 @@ from discreet.aggregation.secure_sum.server import EXPECTED, Server
 from discreet.aggregation.secure_sum.terms import Step, Terms
 from discreet.audits.node_lies import lied
 from discreet.audits.registry import Exact
-from discreet.nodes.host import Host
+from discreet.edge.node.host import Host
 from discreet.nodes.requests import Begin, Done, Proceed, job_digest, purpose, read_answer, task_digest
 from discreet.nodes.transport import Assignment, Contribute, OpenJob
 

@@ -32,7 +32,7 @@ from discreet.privacy.noise import SimulatedNoise
 
 if TYPE_CHECKING:
     from discreet.data.news import Impressions, NewsData
-    from discreet.methods.node_job import Description
+    from discreet.methods.training_job import Description
     from discreet.training.objective import Parameters
 
 NODES = (1, 2, 3, 4)
@@ -62,13 +62,13 @@ class ReadersWorld:
 
     def openers(self) -> Mapping[int, OpenJob]:
         """How they open jobs; who has joined and what was spent in an earlier conversation is forgotten."""
-        from discreet.methods import node_job
+        from discreet.edge.node import training
         from discreet.nodes.configuration import NodeSettings
 
         shutil.rmtree(self.folder, ignore_errors=True)
         if self.opener is None:
-            with patch.object(node_job, "open_with_train", lambda _: self.data):
-                self.opener = node_job.job_opener(NodeSettings(self.folder, 1, self.folder, None, 5.0))
+            with patch.object(training, "open_with_train", lambda _: self.data):
+                self.opener = training.job_opener(NodeSettings(self.folder, 1, self.folder, None, 5.0))
         return {1: self._open} | dict.fromkeys(NODES[1:], self._willing)
 
     def _open(self, description: bytes) -> Contribute:
@@ -108,7 +108,7 @@ class TrainingScript:
         """A round with parameters as large as may be, or none; and rounds that were, or never will be."""
         import torch
 
-        from discreet.methods.node_job import write_task
+        from discreet.methods.training_job import write_task
 
         number = asked + 1 if rng.random() < 0.8 else rng.choice((0, 1, 1, 2, 3, 4, 2**31, 2**63))
         factor = rng.choice((1.0, 1.0, 0.0, -1.0, 1e6, 1e20, 1e38, 3e38, 1e-30, math.nan, math.inf))
@@ -136,7 +136,7 @@ def _moved(folder: Path, aside: Path) -> Iterator[None]:
 def _other_trainings(honest: Description, start: Parameters) -> Iterator[bytes]:
     """With a promise that a node would find itself, so that they go as far as they can."""
     from discreet.errors import DiscreetError
-    from discreet.methods.node_job import promised
+    from discreet.methods.training_job import promised
 
     for change in (
         {"clip": 1e-30}, {"clip": 1e30}, {"epsilon": 5.1}, {"epsilon": 1.0}, {"epsilon": math.inf}, {"rounds": 1},
@@ -171,7 +171,7 @@ def stage() -> Iterator[tuple[Sequence[ReadersWorld], TrainingScript]]:
     """All worlds, in folders that are gone afterwards; noise is simulated, for it is replaced in any case."""
     from discreet.methods.base import Task
     from discreet.methods.dp_fedavg import DPFedAvg
-    from discreet.methods.node_job import Description
+    from discreet.methods.training_job import Description
     from discreet.training.chance import SecretChance
 
     method, worlds = DPFedAvg(rounds=3), list(_worlds())

@@ -21,13 +21,13 @@ import numpy as np
 from discreet.audits.hostile_nodes import HostileCoordinator
 from discreet.audits.node_lies import damaged, json_changed
 from discreet.audits.registry import Audit, register
+from discreet.edge.vendor.sharing import job_opener
 from discreet.errors import DiscreetError
 from discreet.nodes import OpenJob
 from discreet.nodes.configuration import NodeSettings
 from discreet.privacy.guarantee import Status
 from discreet.vendors.sharing.contributions import Directions, Floats, Integers
 from discreet.vendors.sharing.job import ShareJob
-from discreet.vendors.sharing.node_job import job_opener
 from discreet.vendors.sharing.rounds import Opening, Pairs, Projections, Round
 from discreet.vendors.sharing.tasks import Task, length
 

@@ -113,11 +113,11 @@ def host(node_folder: NodeFolder) -> None:
     import logging
     from threading import Event
 
-    from discreet.cli.node_jobs import open_job_for
-    from discreet.nodes import Host
+    from discreet.edge.jobs import open_job_for
+    from discreet.edge.node.host import Host
+    from discreet.edge.node.schedule import on_schedule
     from discreet.nodes.configuration import read_node
     from discreet.nodes.host_socket import serve_host
-    from discreet.nodes.schedule import on_schedule
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     settings = read_node(node_folder)

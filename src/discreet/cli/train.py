@@ -87,7 +87,8 @@ def train(
     inputs = [data, *paths_of(text)]
     refuse_surprises(out, resume, overwrite, inputs)
     from discreet.data.open import open_with_train
-    from discreet.methods.across import AcrossNodes, hosts_in_process, on_one_machine
+    from discreet.edge.node.in_process import hosts_in_process, on_one_machine
+    from discreet.methods.across import AcrossNodes
     from discreet.methods.base import Task
     from discreet.methods.registry import make_method
     from discreet.methods.run import Run

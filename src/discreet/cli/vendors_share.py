@@ -114,10 +114,10 @@ def read(
 
     Example: discreet vendors read releases.safetensors vendors-nodes/node-1
     """
+    from discreet.edge.vendor.own_model import gain, open_reader
+    from discreet.edge.vendor.own_ratings import on_catalogue, vendor_ratings
     from discreet.nodes.configuration import read_node
     from discreet.vendors.gibbs import GibbsMF
-    from discreet.vendors.sharing.catalogue import on_catalogue, vendor_ratings
-    from discreet.vendors.sharing.reader import gain, open_reader
 
     reader = open_reader(releases, node)
     own = on_catalogue(vendor_ratings(read_node(node)), reader.releases.job)
@@ -165,9 +165,9 @@ def share_on_one_machine(
     job: ShareJob, engine: EngineChoice, ratings: Path, folder: Path, out: Path, patience: float
 ) -> None:
     """Run the job with every vendor's node in this process, each with its part of the ratings."""
+    from discreet.edge.vendor.trial import hosts_in_process, trial_nodes
     from discreet.nodes import LocalNodes
     from discreet.vendors.sharing.across import share_over
-    from discreet.vendors.sharing.in_process import hosts_in_process, trial_nodes
 
     trial_nodes(folder, ratings, len(job.nodes))
     hosts, roster = hosts_in_process(folder)

@@ -1,1 +1,1 @@
-"""Where raw data lives: a device, a node that hosts readers, a vendor. What leaves is a release or a contribution."""
+"""Raw data of readers, nodes and vendors is opened here. What leaves is a `Release` or a `Contribution`."""

@@ -1,4 +1,4 @@
-"""Rounds over nodes: the server's side of a training, on many machines or on one that plays them all."""
+"""Rounds over nodes: the server's side of a training."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from discreet.aggregation.secure_sum.keys import Identity
-from discreet.errors import DiscreetError
 from discreet.methods.base import Task
 from discreet.methods.federated import FederatedMethod
-from discreet.methods.neural import Part, Setup
-from discreet.methods.node_job import Description, TrainingNode, write_task
-from discreet.nodes import Answer, Contribute, Host, LocalNodes, Nodes, SecureSums
+from discreet.methods.neural import Setup
+from discreet.methods.training_job import Description, write_task
+from discreet.nodes import Nodes, SecureSums
 from discreet.nodes.sums import LostRound
 from discreet.progress import notice
 from discreet.training.objective import Parameters
@@ -60,25 +58,3 @@ class AcrossNodes:
             return method.result(parameters, told.values, told.nodes)
 
         return work
-
-
-def hosts_in_process(task: Task, count: int) -> tuple[dict[int, Answer], dict[int, bytes]]:
-    """The hosts of `count` nodes, each with its part of the task's readers, and their roster; chance is by the seed."""
-    if count < 2:
-        raise DiscreetError(f"a secure sum needs at least 2 nodes, not {count}")
-    identities = {node: Identity.generate(node) for node in range(1, count + 1)}
-    roster = {node: identity.public for node, identity in identities.items()}
-
-    def host(node: int) -> Answer:
-        def open_job(description: bytes) -> Contribute:
-            return TrainingNode(Description.from_bytes(description), task, Part(node, node, count)).contribute
-
-        return Host(identities[node], roster, open_job).answer
-
-    return {node: host(node) for node in identities}, roster
-
-
-def on_one_machine(task: Task, count: int) -> AcrossNodes:
-    """The same rounds with all nodes in this process."""
-    hosts, roster = hosts_in_process(task, count)
-    return AcrossNodes(LocalNodes(hosts), roster, simulated=True)

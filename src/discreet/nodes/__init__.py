@@ -3,7 +3,6 @@
 Torch-free, and without an engine: what travels is bytes, and whoever implements `Nodes` may carry them.
 """
 
-from discreet.nodes.host import Host
 from discreet.nodes.sums import LostRound, SecureSums
 from discreet.nodes.transport import Answer, Assignment, Contribute, LocalNodes, Nodes, NodeSum, OpenJob
 
@@ -11,7 +10,6 @@ __all__ = [
     "Answer",
     "Assignment",
     "Contribute",
-    "Host",
     "LocalNodes",
     "LostRound",
     "NodeSum",

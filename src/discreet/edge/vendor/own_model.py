@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from discreet.data.ratings import Ratings
+from discreet.edge.vendor.book import Book, Given
+from discreet.edge.vendor.sharing import BOOK
 from discreet.errors import InputError
 from discreet.vendors.gibbs import FittedGibbs, GibbsMF
 from discreet.vendors.method import Predictor
 from discreet.vendors.methods.baselines import Local
 from discreet.vendors.partition import Fold, folds
-from discreet.vendors.sharing.book import Book, Given
 from discreet.vendors.sharing.contributions import UNIT
-from discreet.vendors.sharing.node_job import BOOK
 from discreet.vendors.sharing.reading import prior_of_others
 from discreet.vendors.sharing.releases import Releases, load_complete
 

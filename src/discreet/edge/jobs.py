@@ -1,22 +1,15 @@
-"""What a node's host can be asked to take part in: kinds of jobs, and the functions that open them."""
+"""The jobs that a node can be asked to take part in: training for readers' clicks, sharing for a vendor's ratings."""
 
 from __future__ import annotations
 
-import importlib
 import json
-from typing import TYPE_CHECKING
 
+from discreet.data.open import recognise
 from discreet.errors import DiscreetError
+from discreet.nodes import Contribute, OpenJob
+from discreet.nodes.configuration import NodeSettings
 
-if TYPE_CHECKING:
-    from discreet.nodes import Contribute, OpenJob
-    from discreet.nodes.configuration import NodeSettings
-
-KINDS = {
-    "train": "discreet.methods.node_job",
-    "share": "discreet.vendors.sharing.node_job",
-}
-"""Kind of job to the module whose `job_opener` opens such jobs, by a node's settings."""
+KINDS = ("train", "share")
 
 
 def open_job_for(settings: NodeSettings) -> OpenJob:
@@ -25,10 +18,8 @@ def open_job_for(settings: NodeSettings) -> OpenJob:
     Raises:
         InputError: the data cannot be read.
     """
-    from discreet.data.open import recognise
-
     own = "share" if recognise(settings.data) == "ratings" else "train"
-    opened: OpenJob = importlib.import_module(KINDS[own]).job_opener(settings)
+    opened = _opener(own, settings)
 
     def open_job(description: bytes) -> Contribute:
         kind = kind_of(description)
@@ -52,3 +43,14 @@ def kind_of(description: bytes) -> str:
     if not isinstance(kind, str) or kind not in KINDS:
         raise DiscreetError(f"this node knows jobs of the kinds {', '.join(KINDS)}, and not of this one")
     return kind
+
+
+def _opener(kind: str, settings: NodeSettings) -> OpenJob:
+    """Only what is needed is loaded: PyTorch for a training, numba for sharing."""
+    if kind == "share":
+        from discreet.edge.vendor.sharing import job_opener as open_sharing
+
+        return open_sharing(settings)
+    from discreet.edge.node.training import job_opener as open_training
+
+    return open_training(settings)

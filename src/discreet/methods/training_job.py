@@ -1,11 +1,7 @@
-"""Training as a job of nodes: what the server tells them, what each computes, and when it refuses.
+"""Training as a job of nodes: what the server tells them.
 
 A node knows its readers, the server the model. The description of the job says once what is trained and how; each
-round's task carries the parameters and the round's number. A node opens a job only if both mean the same articles, the
-same text vectors, and the same promise to readers.
-
-No refusal depends on what readers did: the node's data is read before the server is heard at all, and where it cannot
-be used later on, the node gives its noise and nothing else.
+round's task carries the parameters and the round's number. What a node does with it is in `discreet.edge.node`.
 """
 
 from __future__ import annotations
@@ -13,10 +9,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import logging
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,20 +22,12 @@ from safetensors.numpy import save as save_arrays
 from safetensors.torch import load, save
 
 from discreet.data.news import Articles, NewsData
-from discreet.data.open import open_with_train
-from discreet.errors import DiscreetError, InputError
+from discreet.errors import DiscreetError
 from discreet.methods.base import Task
-from discreet.methods.federated import FederatedMethod, Parties
-from discreet.methods.neural import Part, Setup, fixed_parts, title_vectors
+from discreet.methods.federated import FederatedMethod
+from discreet.methods.neural import Setup, fixed_parts, title_vectors
 from discreet.methods.registry import method_from_plain, plain_settings
-from discreet.nodes import Assignment, Contribute, OpenJob
-from discreet.nodes.configuration import NodeSettings
-from discreet.nodes.spending import Spending
 from discreet.privacy.guarantee import Guarantee, Scope
-from discreet.privacy.noise import Noise
-from discreet.progress import notice
-from discreet.training.chance import Attendance, Chance, Positions, SecretChance, SimulatedChance
-from discreet.training.lattice import Integers
 from discreet.training.objective import Parameters
 
 KIND = "train"
@@ -48,7 +35,6 @@ FORMAT = 2
 LIMITS = {"rounds": 100_000, "negatives": 100, "local_steps": 100, "history_clicks": 1_000}
 """What a node computes at most for any server, whatever its data is."""
 _MAX_SEED = 2**63 - 1
-_log = logging.getLogger(__name__)
 _NUMBER = struct.Struct("<Q")
 
 
@@ -161,99 +147,6 @@ class Description:
         if titles and (titles.vectors.source, titles.vectors.matrix.shape[1:]) != (self.source, self.centre.shape):
             raise DiscreetError(f"the server has title vectors from {self.source}, this node {titles.vectors.source}")
         return task
-
-
-def job_opener(node: NodeSettings) -> OpenJob:
-    """How a node opens trainings, on its own conditions. Its data is read now, before any server is heard.
-
-    Raises:
-        InputError: the data cannot be read.
-    """
-    data = open_with_train(node.data)
-    audience = hashlib.blake2b("\n".join(data.readers).encode(), digest_size=16).hexdigest()
-
-    def open_job(description: bytes) -> Contribute:
-        described = Description.from_bytes(description)
-        job = hashlib.blake2b(description, digest_size=16).hexdigest()
-        chance = None
-        if node.noise == "secure":
-            chance = SecretChance(node.folder / "participations" / f"{job}.safetensors", audience)
-        opened = TrainingNode(described, described.task(data), Part(node.number, *node.part_of()), chance)
-        spending, cost = Spending(node.folder / "spent", node.most_epsilon), opened.cost
-        spending.check(job, cost)
-        if chance is None and opened.method.secret_noise and not described.simulated:
-            raise DiscreetError("this node's noise is simulated, and the server would take it for secret")
-
-        def contribute(assignment: Assignment) -> Integers:
-            spending.check(job, cost)
-            if chance and opened.method.secret_noise and spending.charged(job) and not chance.book.exists():
-                raise DiscreetError("the node's book of who has joined is lost; nobody may join this training again")
-            given = opened.contribute(assignment)
-            spending.charge(job, cost)
-            return given
-
-        notice(
-            f"training {described.method.name}, {described.method.rounds} rounds, {len(opened.setup.clients):,} readers"
-            f" here, {node.noise} noise, {cost}"
-        )
-        return contribute
-
-    return open_job
-
-
-class TrainingNode:
-    """A node's side of a training: the model, its own readers, and an answer to every task.
-
-    Attributes:
-        cost: What the whole training costs readers; infinite where it guarantees nothing, or its noise is no secret.
-    """
-
-    def __init__(self, description: Description, task: Task, part: Part, chance: Chance | None = None) -> None:
-        self.method = description.method
-        self.setup: Setup = self.method.setup(task, description.seed, part, chance)
-        own = fixed_parts(self.setup.network.model)
-        if {name: part.shape for name, part in own.items()} != {n: p.shape for n, p in description.fixed.items()}:
-            raise DiscreetError("the server's model is not made of the same articles as that of this node")
-        for name, fixed in own.items():
-            fixed.copy_(torch.from_numpy(description.fixed[name].copy()))
-        self.start: Parameters = self.method.start(self.setup)
-        told = promised(self.method, self.start)
-        if str(told) != description.promise:
-            raise DiscreetError(f"the server promises readers something else than this node finds: {told}")
-        secret = self.method.secret_noise and not isinstance(self.setup.chance, SimulatedChance)
-        self.cost = told if secret else Guarantee.unprotected("noise that is no secret", Scope.LIFETIME)
-
-    def contribute(self, assignment: Assignment) -> Integers:
-        """The contribution to the round that the task names.
-
-        Where the node's readers cannot be used (their book is of other readers, or the program fails over them),
-        nobody joins: a refusal would tell, without any noise, that there are such readers.
-        """
-        parameters, number = read_task(assignment.task, self.start)
-        if not 1 <= number <= self.method.rounds:
-            raise DiscreetError(f"round {number} is not one of the {self.method.rounds} rounds of this training")
-        parties = Parties(len(assignment.invited), assignment.quorum, assignment.known)
-        try:
-            return self.method.contribution(self.setup, parameters, number, parties)
-        except Exception as error:
-            if isinstance(error, DiscreetError) and not isinstance(error, InputError):
-                raise
-            _log.error("nobody joins round %d, for the readers here cannot be used", number, exc_info=error)
-            nobody = replace(self.setup, chance=_NobodyJoins(self.setup.chance))
-            return self.method.contribution(nobody, parameters, number, parties)
-
-
-@dataclass(frozen=True)
-class _NobodyJoins:
-    """A chance whose noise is as it was."""
-
-    chance: Chance
-
-    def joining(self, readers: NDArray[np.int32], number: int, attendance: Attendance) -> Positions:
-        return np.zeros(0, np.int64)
-
-    def noise(self, number: int) -> Noise:
-        return self.chance.noise(number)
 
 
 def promised(method: FederatedMethod, start: Parameters) -> Guarantee:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from discreet.edge.node.host import Host
+from discreet.edge.vendor.sharing import job_opener
 from discreet.errors import InputError
 from discreet.files import creating_folder
-from discreet.nodes import Answer, Host
+from discreet.nodes import Answer
 from discreet.nodes.configuration import node_folders, read_node, read_roster, write_nodes
-from discreet.vendors.sharing.node_job import job_opener
 
 
 def trial_nodes(folder: Path, data: Path, vendors: int) -> None:

@@ -23,14 +23,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from discreet.data.ratings import Ratings
+from discreet.edge.node.spending import Spending
+from discreet.edge.vendor.book import Book, Given
+from discreet.edge.vendor.own_ratings import on_catalogue, vendor_ratings
 from discreet.errors import DiscreetError
 from discreet.nodes import Assignment, Contribute, OpenJob
 from discreet.nodes.configuration import NodeSettings
-from discreet.nodes.spending import Spending
 from discreet.privacy.noise import Noise, SecureNoise, SimulatedNoise
 from discreet.progress import notice
-from discreet.vendors.sharing.book import Book, Given
-from discreet.vendors.sharing.catalogue import on_catalogue, vendor_ratings
 from discreet.vendors.sharing.contributions import Integers
 from discreet.vendors.sharing.job import ShareJob
 from discreet.vendors.sharing.rounds import Round, Vendor
