@@ -18,12 +18,15 @@ from typing import TypeVar
 
 import numpy as np
 
+from discreet.aggregation.contribution import Contribution
 from discreet.aggregation.secure_sum import Client, Identity, Plan, Server, Terms
 from discreet.aggregation.secure_sum.keys import is_signed
 from discreet.aggregation.secure_sum.messages import Message
+from discreet.privacy.guarantee import Guarantee, Scope
 
 MOST_SERVER_SECONDS = 2.0
 MOST_CLIENT_SECONDS = 0.5
+NOTHING = Guarantee.unprotected("a benchmark", Scope.ROUND)
 Result = TypeVar("Result")
 T = TypeVar("T", bound=Message)
 
@@ -56,7 +59,7 @@ def run(plan: Plan, vectors: list[np.ndarray], dropped: set[int]) -> tuple[Meter
     identities = {u: Identity.generate(u) for u in range(plan.clients)}
     roster = {u: identity.public for u, identity in identities.items()}
     terms = Terms(secrets.token_bytes(16), roster, plan, len(vectors[0]))
-    server = Server(terms)
+    server = Server(terms, NOTHING)
     clients = {u: Client(terms, identity) for u, identity in identities.items()}
 
     def send(u: int, act: Callable[[], Message]) -> None:
@@ -73,7 +76,7 @@ def run(plan: Plan, vectors: list[np.ndarray], dropped: set[int]) -> tuple[Meter
     staying = {u: client for u, client in clients.items() if u not in dropped}
     for u, client in staying.items():
         told = meter.carry("server", u, deliveries[u])
-        send(u, lambda c=client, told=told, vector=vectors[u]: c.mask(told, vector))
+        send(u, lambda c=client, told=told, vector=vectors[u]: c.mask(told, Contribution(vector, NOTHING)))
     survivors = meter.time("server", server.survivors)
     for u, client in staying.items():
         told = meter.carry("server", u, survivors)

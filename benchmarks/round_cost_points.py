@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 from torch import zeros
 
+from discreet.aggregation.contribution import Contribution
 from discreet.aggregation.secure_sum import Client, Identity, Plan, Server, Step, Terms
 from discreet.aggregation.secure_sum import messages as m
 from discreet.aggregation.secure_sum.keys import is_signed
@@ -29,6 +30,7 @@ from discreet.methods.federated import Parties
 from discreet.methods.neural import Setup
 from discreet.methods.training_job import write_task
 from discreet.models.registry import make_model
+from discreet.privacy.guarantee import Guarantee, Scope
 from discreet.privacy.noise import SecureNoise
 from discreet.training.chance import SecretChance, SimulatedChance
 from discreet.training.clients import Clients
@@ -42,6 +44,7 @@ WATCHED = 8
 LEAST_IN_ALL, MOST_REPEATS = 0.5, 100
 """Short work is repeated for so many seconds, at most so often: other work on the machine comes in bursts."""
 
+NOTHING = Guarantee.unprotected("a benchmark", Scope.ROUND)
 Result = TypeVar("Result")
 
 
@@ -95,7 +98,7 @@ def _one_round(size: SumSize, vectors: np.ndarray) -> SumPoint:
     identities = [Identity.generate(u) for u in range(n)]
     roster = {one.client: one.public for one in identities}
     terms = Terms(secrets.token_bytes(16), roster, size.plan, size.length, 64)
-    server, clients = Server(terms), [Client(terms, one) for one in identities]
+    server, clients = Server(terms, NOTHING), [Client(terms, one) for one in identities]
     _weights_at_zero.cache_clear()
     mine: dict[Step, list[float]] = {step: [] for step in STEPS}
     its = dict.fromkeys(STEPS, 0.0)
@@ -120,7 +123,7 @@ def _one_round(size: SumSize, vectors: np.ndarray) -> SumPoint:
     def masked(u: int) -> Message:
         delivery = m.Delivery.from_bytes(each[u])
         clients[u].check(delivery)  # as a host does, before it makes an input that has a price
-        return clients[u].mask(delivery, vectors[u])
+        return clients[u].mask(delivery, Contribution(vectors[u], NOTHING))
 
     stay = size.survivors
     step(Step.ADVERTISE, n, lambda u: clients[u].advertise(), m.Advertisement)

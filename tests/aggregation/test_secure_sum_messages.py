@@ -6,6 +6,7 @@ from dataclasses import FrozenInstanceError, fields
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain_contributions import plain
 from secure_sum_rounds import stop_before
 
 from discreet.aggregation.secure_sum import Step
@@ -62,7 +63,7 @@ def test_the_round_works_over_bytes():
         server.receive(carry(client.share_keys(advertised)))
     deliveries = server.deliveries()
     for u in (0, 1, 3):
-        server.receive(carry(clients[u].mask(carry(deliveries[u]), game.vectors[u])))
+        server.receive(carry(clients[u].mask(carry(deliveries[u]), plain(game.vectors[u]))))
     survivors = carry(server.survivors())
     for u in (0, 1, 3):
         server.receive(carry(clients[u].agree(survivors)))

@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
+from plain_contributions import plain
 from secure_sum_rounds import stop_before, terms_for
 
 from discreet.aggregation.secure_sum import Client, Identity, Step
@@ -32,7 +33,7 @@ def next_message(game, u):
     return {
         Step.ADVERTISE: lambda: client.advertise(),
         Step.SHARE: lambda: client.share_keys(answers[Step.ADVERTISE]),
-        Step.MASK: lambda: client.mask(answers[Step.SHARE][u], game.vectors[u]),
+        Step.MASK: lambda: client.mask(answers[Step.SHARE][u], plain(game.vectors[u])),
         Step.AGREE: lambda: client.agree(answers[Step.MASK]),
         Step.UNMASK: lambda: client.unmask(answers[Step.AGREE]),
     }[game.server.step]()
@@ -254,8 +255,8 @@ def test_a_client_refuses_shares_that_were_altered_misdirected_or_left_out():
         (game.answers[Step.SHARE][1], MalformedMessage),
     ):
         with pytest.raises(refusal):
-            client.mask(wrong, game.vectors[0])
-    client.mask(right, game.vectors[0])
+            client.mask(wrong, plain(game.vectors[0]))
+    client.mask(right, plain(game.vectors[0]))
 
 
 def test_a_client_refuses_survivors_that_cannot_be_true():

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from plain_contributions import NOTHING, plain
 from secure_sum_rounds import ROUND_ID, stop_before, terms_for
 
+from discreet.aggregation.contribution import Contribution
 from discreet.aggregation.secure_sum import Client, Identity, Plan, Step, Terms, run_round, secure_sum
 from discreet.aggregation.secure_sum.refusals import TooFewClients, UnknownClient
+from discreet.privacy.guarantee import Guarantee, Scope
 
 STEPS = list(Step)[:-1]
 
@@ -32,9 +35,9 @@ def test_exact_whoever_drops_out_at_any_step_and_refused_beyond_the_threshold(da
     vectors = random_vectors(clients, 5, bits, data.draw(st.integers(0, 1000)))
     if clients - len(dropouts) < threshold:
         with pytest.raises(TooFewClients):
-            secure_sum(vectors, threshold, bits=bits, dropouts=dropouts)
+            secure_sum([plain(v) for v in vectors], threshold, bits=bits, dropouts=dropouts)
         return
-    total = secure_sum(vectors, threshold, bits=bits, dropouts=dropouts)
+    total = secure_sum([plain(v) for v in vectors], threshold, bits=bits, dropouts=dropouts)
     assert total.survivors == tuple(u for u in range(clients) if dropouts.get(u, Step.DONE) > Step.MASK)
     assert total.residues.tolist() == plain_sum(vectors, total.survivors, bits)
 
@@ -42,7 +45,7 @@ def test_exact_whoever_drops_out_at_any_step_and_refused_beyond_the_threshold(da
 @pytest.mark.parametrize("step", STEPS)
 def test_all_tolerated_dropouts_at_each_step_of_a_larger_round(step):
     vectors = random_vectors(20, 300, 32, 3)
-    total = secure_sum(vectors, 14, dropouts=dict.fromkeys(range(3, 9), step))
+    total = secure_sum([plain(v) for v in vectors], 14, dropouts=dict.fromkeys(range(3, 9), step))
     assert total.residues.tolist() == plain_sum(vectors, total.survivors, 32)
     assert len(total.survivors) == (14 if step <= Step.MASK else 20)
 
@@ -52,7 +55,7 @@ def test_many_clients_on_a_sparse_graph_with_every_tolerated_dropout(clients, le
     """A fifth drops out, at all steps; vectors longer than one piece of the mask's stream."""
     vectors = [vector.astype(np.int32) for vector in random_vectors(clients, length, 32, 9)]
     dropouts = {5 * i: STEPS[i % 5] for i in range(clients // 5)}
-    total = secure_sum(vectors, dropouts=dropouts)
+    total = secure_sum([plain(v) for v in vectors], dropouts=dropouts)
     expected = np.sum([vectors[u].astype(np.int64) for u in total.survivors], axis=0)
     np.testing.assert_array_equal(total.residues, expected.astype(np.uint64).astype(np.uint32))
     assert set(range(clients)) - set(total.survivors) == {u for u, step in dropouts.items() if step <= Step.MASK}
@@ -60,7 +63,7 @@ def test_many_clients_on_a_sparse_graph_with_every_tolerated_dropout(clients, le
 
 def test_one_dropout_more_than_a_sparse_plan_tolerates_is_refused():
     terms, identities = terms_for(12, plan=Plan(12, 6, 4, 9))
-    vectors = dict.fromkeys(range(12), np.arange(3))
+    vectors = dict.fromkeys(range(12), plain(np.arange(3)))
     assert run_round(terms, identities, vectors, dict.fromkeys(range(3), Step.MASK)).values.tolist() == [0, 9, 18]
     with pytest.raises(TooFewClients, match="step MASK: 8 clients, but the plan needs 9"):
         run_round(terms, identities, vectors, dict.fromkeys(range(4), Step.MASK))
@@ -70,7 +73,9 @@ def test_a_secret_out_of_reach_in_a_sparse_graph_is_refused():
     """The quorum is there until the end, but the last step loses too many neighbours of somebody."""
     terms, identities = terms_for(12, plan=Plan(12, 4, 4, 7))
     with pytest.raises(TooFewClients, match="rebuilding a secret"):
-        run_round(terms, identities, dict.fromkeys(range(12), np.arange(3)), dict.fromkeys(range(7), Step.UNMASK))
+        run_round(
+            terms, identities, dict.fromkeys(range(12), plain(np.arange(3))), dict.fromkeys(range(7), Step.UNMASK)
+        )
 
 
 def test_missing_shares_may_still_come():
@@ -85,7 +90,7 @@ def test_missing_shares_may_still_come():
 
 
 def test_signed_values_and_wrapping():
-    total = secure_sum([np.array([-3, 40_000]), np.array([1, 30_000])], bits=16)
+    total = secure_sum([plain(np.array([-3, 40_000])), plain(np.array([1, 30_000]))], bits=16)
     assert total.values.tolist() == [-2, 70_000 - 65_536]
     assert total.residues.dtype == np.uint16
 
@@ -103,8 +108,8 @@ def test_signed_values_and_wrapping():
 def test_inputs_that_do_not_fit_are_errors_and_can_be_put_right(vector, problem):
     game = stop_before(Step.MASK, 3, bits=16)
     with pytest.raises(ValueError, match=problem):
-        game.clients[0].mask(game.answers[Step.SHARE][0], vector)
-    game.server.receive(game.clients[0].mask(game.answers[Step.SHARE][0], np.array([1, 2, 3])))
+        game.clients[0].mask(game.answers[Step.SHARE][0], plain(vector))
+    game.server.receive(game.clients[0].mask(game.answers[Step.SHARE][0], plain(np.array([1, 2, 3]))))
 
 
 @pytest.mark.parametrize(
@@ -134,3 +139,10 @@ def test_only_who_is_in_the_roster_takes_part():
     terms, _ = terms_for(3)
     with pytest.raises(UnknownClient):
         Client(terms, Identity.generate(1))
+
+
+def test_a_sum_has_the_guarantee_of_what_was_given_and_only_one():
+    assert secure_sum([plain(np.arange(3))] * 4).guarantee == NOTHING
+    other = Contribution(np.arange(3), Guarantee.unprotected("something else", Scope.ROUND))
+    with pytest.raises(ValueError, match="different guarantees"):
+        secure_sum([plain(np.arange(3))] * 3 + [other])

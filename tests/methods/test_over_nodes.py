@@ -162,7 +162,8 @@ def node(world, tmp_path, **changes):
 
 def ask_round(contribute, method, task, number):
     start = method.start(method.setup(task, 7))
-    return contribute(Assignment(write_task(start, number), invited=(1, 2, 3, 4), quorum=3, known=4))
+    given = contribute(Assignment(write_task(start, number), invited=(1, 2, 3, 4), quorum=3, known=4))
+    return given.values
 
 
 def test_a_node_opens_its_own_data_and_contributes_its_part(task, world, tmp_path):

@@ -5,12 +5,13 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 from node_hosts import JOB, LENGTH, Town, Wire, vector_of
+from plain_contributions import NOTHING
 
 from discreet.aggregation.secure_sum import Client, Plan, Step, Terms
 from discreet.aggregation.secure_sum.refusals import Replay
+from discreet.edge.node import host as hosts
 from discreet.errors import DiscreetError
 from discreet.nodes import SecureSums
-from discreet.nodes import host as hosts
 from discreet.nodes.requests import (
     Begin,
     Done,
@@ -55,7 +56,7 @@ def lie_to_one(town, change):
 
     wire = Wire(town, on_request)
     try:
-        SecureSums(wire, town.roster, JOB, patience=0.2, everybody=True, attempts=1).sum(b"the task", LENGTH)
+        SecureSums(wire, town.roster, JOB, NOTHING, patience=0.2, everybody=True, attempts=1).sum(b"the task", LENGTH)
     except DiscreetError:
         return
     pytest.fail("a sum of different meanings was opened")
@@ -156,6 +157,6 @@ def test_a_round_whose_job_was_closed_meanwhile_goes_on(monkeypatch):
     monkeypatch.setattr(hosts, "MAX_JOBS", 1)
     town = Town(2, lambda node, assignment: vector_of(node))
     wire = Wire(town)
-    sums = [SecureSums(wire, town.roster, job, patience=0.2) for job in (JOB, OTHER_JOB)]
+    sums = [SecureSums(wire, town.roster, job, NOTHING, patience=0.2) for job in (JOB, OTHER_JOB)]
     for one in (*sums, *sums):
         assert np.array_equal(one.sum(b"", LENGTH).values, vector_of(1) + vector_of(2))

@@ -208,7 +208,6 @@ def test_a_step_that_is_refused_ends_the_round_for_the_node():
         np.zeros(LENGTH + 1, np.int64),
         np.zeros((LENGTH, 1), np.int64),
         np.zeros(LENGTH),
-        np.zeros(LENGTH, np.int32),
         None,
     ],
 )
@@ -218,6 +217,16 @@ def test_a_contribution_that_does_not_fit_is_refused_by_the_host(wrong):
     assert sums_over(wire).sum(b"", LENGTH).nodes == (1, 2, 3)
     refusal = next(read_answer(answer) for node, step, answer in wire.answers if (node, step) == (4, Step.MASK))
     assert refusal.reason.startswith("NoContribution: ")
+
+
+@pytest.mark.parametrize("bare", [np.zeros(LENGTH, np.int64), {"values": [0] * LENGTH}])
+def test_nothing_but_a_contribution_leaves_a_host(bare):
+    town = Town(4)
+    town.hosts[4] = Host(town.identities[4], town.roster, lambda description: lambda assignment: bare)
+    wire = Wire(town)
+    assert sums_over(wire).sum(b"", LENGTH).nodes == (1, 2, 3)
+    refusal = next(read_answer(answer) for node, step, answer in wire.answers if (node, step) == (4, Step.MASK))
+    assert refusal.reason == "NoContribution: the node has failed; its own log says where"
 
 
 @settings(deadline=None, max_examples=300)

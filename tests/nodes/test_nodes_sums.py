@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from node_hosts import JOB, LENGTH, PATIENCE, Town, Wire, sum_of, sums_over
+from plain_contributions import NOTHING
 
 from discreet.aggregation.secure_sum import Plan, Step
 from discreet.errors import DiscreetError
@@ -24,7 +25,7 @@ def test_sums_are_exact_mod_2_to_the_64(count, length, data):
     vectors = dict(zip(range(1, count + 1), drawn, strict=True))
     town = Town(count, lambda node, assignment: np.array(vectors[node], dtype=np.int64))
     total = SecureSums(
-        LocalNodes({n: host.answer for n, host in town.hosts.items()}), town.roster, JOB, patience=1
+        LocalNodes({n: host.answer for n, host in town.hosts.items()}), town.roster, JOB, NOTHING, patience=1
     ).sum(b"", length)
     assert total.nodes == tuple(vectors)
     assert total.values.dtype == np.int64
@@ -156,7 +157,7 @@ def test_a_late_node_is_left_behind_and_is_back_in_the_next_sum():
             late.extend((node, request) for node, request in requests.items() if node in slow)
             return {node: town.hosts[node].answer(sent) for node, sent in requests.items() if node not in slow}
 
-    sums = SecureSums(Wire(), town.roster, JOB, patience=PATIENCE)
+    sums = SecureSums(Wire(), town.roster, JOB, NOTHING, patience=PATIENCE)
     assert sums.sum(b"", LENGTH).nodes == (1, 2, 4)
     slow.clear()
     for node, request in late:

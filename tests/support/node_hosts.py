@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from plain_contributions import NOTHING, plain
 
 from discreet.aggregation.secure_sum import Identity, Step
 from discreet.edge.node.host import Host
@@ -52,7 +53,7 @@ class Town:
 
             def contribute(assignment):
                 self.contributed.append((node, assignment))
-                return self.contribution(node, assignment) if self.contribution else vector_of(node)
+                return plain(self.contribution(node, assignment) if self.contribution else vector_of(node))
 
             return contribute
 
@@ -94,4 +95,4 @@ class Wire:
 
 
 def sums_over(wire, roster=None, **settings):
-    return SecureSums(wire, roster or wire.town.roster, JOB, patience=PATIENCE, **settings)
+    return SecureSums(wire, roster or wire.town.roster, JOB, NOTHING, patience=PATIENCE, **settings)

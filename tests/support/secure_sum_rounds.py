@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from plain_contributions import NOTHING, plain
 
 from discreet.aggregation.secure_sum import Client, Identity, Plan, Server, Step, Terms
 from discreet.aggregation.secure_sum.keys import pair_mask_key
@@ -38,11 +39,11 @@ def stop_before(step, clients=5, *, silent=None, vectors=None, identities=None, 
     if vectors is None:
         vectors = {u: np.arange(terms.length) * (u + 1) - 5 for u in terms.roster}
     parties = {u: Client(terms, identities[u]) for u in terms.roster}
-    game = Stopped(terms, identities, parties, Server(terms), vectors)
+    game = Stopped(terms, identities, parties, Server(terms, NOTHING), vectors)
     acts = {
         Step.ADVERTISE: (lambda u: parties[u].advertise(), game.server.advertised),
         Step.SHARE: (lambda u: parties[u].share_keys(game.answers[Step.ADVERTISE]), game.server.deliveries),
-        Step.MASK: (lambda u: parties[u].mask(game.answers[Step.SHARE][u], vectors[u]), game.server.survivors),
+        Step.MASK: (lambda u: parties[u].mask(game.answers[Step.SHARE][u], plain(vectors[u])), game.server.survivors),
         Step.AGREE: (lambda u: parties[u].agree(game.answers[Step.MASK]), game.server.agreements),
         Step.UNMASK: (lambda u: parties[u].unmask(game.answers[Step.AGREE]), game.server.total),
     }

@@ -70,7 +70,7 @@ class Consortium:
         self.hosts[number] = Host(self.identities[number], self.roster, opened)
 
     def sums(self, job: ShareJob, patience: float = 0.4) -> SecureSums:
-        return SecureSums(self, self.roster, job.to_bytes(), patience=patience, everybody=True)
+        return SecureSums(self, self.roster, job.to_bytes(), job.budget.guarantee(), patience=patience, everybody=True)
 
     def present(self) -> frozenset[int]:
         return frozenset(self.roster.keys() - self.away)

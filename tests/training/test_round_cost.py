@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from plain_contributions import NOTHING, plain
 
 from discreet.aggregation.secure_sum import Client, Identity, Plan, Server, Step, Terms
 from discreet.aggregation.secure_sum.messages import Message
@@ -68,7 +69,7 @@ def play(size: SumSize) -> Wire:
     n, stay = size.plan.clients, size.survivors
     identities = [Identity.generate(u) for u in range(n)]
     terms = Terms(secrets.token_bytes(16), {one.client: one.public for one in identities}, size.plan, size.length, 64)
-    server, clients, wire = Server(terms), [Client(terms, one) for one in identities], Wire(terms)
+    server, clients, wire = Server(terms, NOTHING), [Client(terms, one) for one in identities], Wire(terms)
 
     def take(step: Step, messages: dict[int, Message]) -> None:
         for u, message in messages.items():
@@ -86,7 +87,7 @@ def play(size: SumSize) -> Wire:
     deliveries = server.deliveries()
     tell(Step.SHARE, dict(deliveries))
     vector = np.arange(size.length)
-    take(Step.MASK, {u: clients[u].mask(deliveries[u], vector) for u in range(stay)})
+    take(Step.MASK, {u: clients[u].mask(deliveries[u], plain(vector)) for u in range(stay)})
     survivors = server.survivors()
     tell(Step.MASK, dict.fromkeys(range(stay), survivors))
     take(Step.AGREE, {u: clients[u].agree(survivors) for u in range(stay)})

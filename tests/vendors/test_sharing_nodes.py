@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from plain_contributions import NOTHING
 from sharing_consortium import Consortium, job_for, parts, write_csv
 
 from discreet.aggregation.secure_sum import secure_sum
@@ -183,7 +184,7 @@ def test_secure_noise_is_fresh_for_each_job_and_the_same_for_each_round(data: Pa
 def test_a_sum_without_everybody_is_not_taken(data: Path, tmp_path: Path) -> None:
     class Two:
         def sum(self, task: bytes, length: int) -> NodeSum:
-            return NodeSum(np.zeros(length, np.int64), (1, 2))
+            return NodeSum(np.zeros(length, np.int64), (1, 2), NOTHING)
 
     with pytest.raises(DiscreetError, match="not over all vendors"):
         share_across(Two(), job_for(data, VENDORS, 5.0), tmp_path / "out")

@@ -121,7 +121,7 @@ def test_an_answer_that_was_kept_but_not_charged_is_charged_when_it_leaves(
         with pytest.raises(OSError, match="no more room"):
             opened(settings, job)(whole(even(job, 0.1)))
     (kept,) = Book(settings.folder / "shared").given(job)
-    assert np.array_equal(opened(settings, job)(whole(even(job, 0.1))), kept.values)
+    assert np.array_equal(opened(settings, job)(whole(even(job, 0.1))).values, kept.values)
     with pytest.raises(DiscreetError, match="after 5 for other jobs"):
         opened(settings, replace(job, name="books"))
 
@@ -189,7 +189,7 @@ def test_a_program_that_fails_over_the_ratings_gives_its_noise_and_nothing_else(
 
     monkeypatch.setattr("discreet.vendors.sharing.contributions.opening", fail)
     job = job_for(data, VENDORS, 1.0)
-    given = opened(settings, job)(whole(even(job, 0.1)))
+    given = opened(settings, job)(whole(even(job, 0.1))).values
     assert given.shape == (2 * len(job.items),)
     assert given.any()
 
@@ -232,7 +232,7 @@ def test_a_sum_in_which_a_vendor_may_be_missing(
 
 def test_the_usual_secure_sum_which_can_do_without_some_is_refused_over_the_wire(data: Path, tmp_path: Path) -> None:
     consortium, job = Consortium(data, tmp_path, 4), job_for(data, 4, 1.0)
-    usual = SecureSums(consortium, consortium.roster, job.to_bytes(), patience=0.1)
+    usual = SecureSums(consortium, consortium.roster, job.to_bytes(), job.budget.guarantee(), patience=0.1)
     with pytest.raises(DiscreetError, match="all 4 vendors must be in it"):
         share_across(usual, job, tmp_path / "out")
 
@@ -241,7 +241,7 @@ def test_another_question_in_the_place_of_one_that_was_answered(settings: NodeSe
     job = job_for(data, VENDORS, 5.0)
     first, again = opened(settings, job), opened(settings, job)
     answer = first(whole(even(job, 0.3)))
-    assert np.array_equal(again(whole(even(job, 0.3))), answer)
+    assert np.array_equal(again(whole(even(job, 0.3))).values, answer.values)
     for wrong in (even(job, 0.2), Opening(0.3, np.full(len(job.items), 1.0 + 2**-52))):
         with pytest.raises(DiscreetError, match="another question"):
             again(whole(wrong))

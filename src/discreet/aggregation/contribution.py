@@ -13,7 +13,7 @@ from discreet.privacy.guarantee import Guarantee
 
 @dataclass(frozen=True, eq=False)
 class Contribution:
-    """One reader's vector for one window. Nobody sees it: a sum and the noise in it protect it.
+    """A vector for one sum. Nobody sees it: the sum and the noise in it protect it.
 
     Attributes:
         values: Whole numbers, which cannot be changed.
@@ -24,7 +24,10 @@ class Contribution:
     guarantee: Guarantee
 
     def __post_init__(self) -> None:
-        values = np.array(self.values, np.int64)
+        given = np.asarray(self.values)
+        if given.dtype.kind not in "biu" or given.ndim != 1:
+            raise ValueError(f"a contribution is a vector of integers, not {given.ndim} dimensions of {given.dtype}")
+        values = given.astype(np.int64)
         values.flags.writeable = False
         object.__setattr__(self, "values", values)
 

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import Context
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from hashlib import sha256
 from random import Random
 from types import SimpleNamespace
@@ -24,8 +24,8 @@ from unittest.mock import patch
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-from numpy.typing import NDArray
 
+from discreet.aggregation.contribution import Contribution
 from discreet.aggregation.secure_sum import client, sharing
 from discreet.aggregation.secure_sum.keys import Identity
 from discreet.aggregation.secure_sum.messages import MaskedInput, Message, Unmasking
@@ -38,6 +38,7 @@ from discreet.audits.registry import Exact
 from discreet.edge.node.host import Host
 from discreet.nodes.requests import Begin, Done, Proceed, job_digest, purpose, read_answer, task_digest
 from discreet.nodes.transport import Assignment, Contribute, OpenJob
+from discreet.privacy.guarantee import Guarantee, Scope
 
 MAX_ROUNDS = 4
 _GHOSTS = (0, 0, 0, 0, 0, 0, 20, 36)
@@ -176,7 +177,7 @@ class Conversation:
 
     def _round(self) -> None:
         terms, told = self._terms()
-        server = Server(terms)
+        server = Server(terms, Guarantee.unprotected("a lying server's sum", Scope.ROUND))
         begins = {node: self._begin(terms, *told[node]) for node in told}
         contexts = {node: begin.context for node, begin in begins.items()}
         here = self._step(server, Step.ADVERTISE, {node: begin.to_bytes() for node, begin in begins.items()})
@@ -272,12 +273,12 @@ class Conversation:
         def opened(description: bytes) -> Contribute:
             contribute = open_job(description)
 
-            def fixed(assignment: Assignment) -> NDArray[np.int64]:
+            def fixed(assignment: Assignment) -> Contribution:
                 given = contribute(assignment)
                 self._last[node] = Given(description, assignment)
                 seed = sha256(b"%d|%s|%s" % (node, description, assignment.task)).digest()
-                values = np.random.default_rng(int.from_bytes(seed)).integers(-(2**62), 2**62, given.shape)
-                return values.astype(given.dtype)
+                values = np.random.default_rng(int.from_bytes(seed)).integers(-(2**62), 2**62, len(given.values))
+                return replace(given, values=values)
 
             return fixed
 

@@ -18,16 +18,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 import numpy as np
 
+from discreet.aggregation.contribution import Contribution
 from discreet.audits.hostile_nodes import HostileCoordinator
 from discreet.audits.node_lies import damaged, json_changed
 from discreet.audits.registry import Audit, register
 from discreet.nodes import Assignment, Contribute, OpenJob
-from discreet.privacy.guarantee import Status
+from discreet.privacy.guarantee import Guarantee, Scope, Status
 from discreet.privacy.noise import SimulatedNoise
 
 if TYPE_CHECKING:
@@ -81,8 +82,8 @@ class ReadersWorld:
         return self.opened[description]
 
     def _willing(self, _: bytes) -> Contribute:
-        def contribute(_: Assignment) -> Any:
-            return np.zeros(self.length, np.int64)
+        def contribute(_: Assignment) -> Contribution:
+            return Contribution(np.zeros(self.length, np.int64), Guarantee.unprotected("nothing", Scope.LIFETIME))
 
         return contribute
 

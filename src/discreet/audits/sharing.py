@@ -103,7 +103,7 @@ class ReaderView:
         parties = [Vendor(vendor, self.budget, SecureNoise(AHEAD)) for vendor in vendors]
         columns = []
         for asked in self.rounds:
-            answers = [party.answer(_Repeated(asked, runs)) for party in parties]
+            answers = [party.answer(_Repeated(asked, runs)).values for party in parties]
             known = answers[_READER] + answers[_COLLUDER]
             columns.append(self._scaled(np.sum(answers, axis=0) - known, asked).reshape(runs, -1))
         return np.column_stack(columns)
@@ -157,8 +157,8 @@ def _transcript(
 
     def ask(asked: Round) -> Integers:
         sent.append(_question(asked))
-        given = [party.answer(asked) for party in others]
-        size = len(own.answer(asked))
+        given = [party.answer(asked).values for party in others]
+        size = len(own.answer(asked).values)
         sent.extend(part.tobytes() if answers else str(len(part)).encode() for part in given)
         return np.resize(np.array(releases, np.int64), size)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from discreet.methods.base import Task
 from discreet.methods.federated import FederatedMethod
 from discreet.methods.neural import Setup
-from discreet.methods.training_job import Description, write_task
+from discreet.methods.training_job import Description, promised, write_task
 from discreet.nodes import Nodes, SecureSums
 from discreet.nodes.sums import LostRound
 from discreet.progress import notice
@@ -41,7 +41,8 @@ class AcrossNodes:
     def round(self, method: FederatedMethod, task: Task, setup: Setup) -> Round:
         """Ask the nodes for their contributions, and make the step of their sum."""
         job = Description.of(method, task, setup, simulated=self.simulated).to_bytes()
-        sums = SecureSums(self.nodes, self.roster, job, patience=self.patience, opening=OPENING, attempts=1)
+        cost = promised(method, method.start(setup))
+        sums = SecureSums(self.nodes, self.roster, job, cost, patience=self.patience, opening=OPENING, attempts=1)
         lost = 0
 
         def work(parameters: Parameters, number: int) -> RoundResult:

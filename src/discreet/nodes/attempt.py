@@ -22,13 +22,15 @@ from discreet.nodes.requests import (
 )
 from discreet.nodes.transport import Nodes
 from discreet.nodes.troubles import Troubles
+from discreet.privacy.guarantee import Guarantee
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job, and the nodes that have opened it as far as the server knows."""
+    """A job, what it promises, and the nodes that have opened it as far as the server knows."""
 
     description: bytes
+    guarantee: Guarantee
     known_to: set[int] = field(default_factory=set)
 
 
@@ -44,7 +46,7 @@ class Attempt:
         self._patience = patience
         self._opening = max(patience, opening)
         self._troubles = troubles
-        self._server = Server(terms)
+        self._server = Server(terms, job.guarantee)
 
     def run(self, task: bytes) -> Sum:
         """The five steps, each with those who have taken the last.

@@ -18,6 +18,7 @@ from discreet.nodes.attempt import Attempt, Job
 from discreet.nodes.requests import job_digest, purpose, task_digest
 from discreet.nodes.transport import Nodes, NodeSum
 from discreet.nodes.troubles import Troubles
+from discreet.privacy.guarantee import Guarantee
 
 ATTEMPTS = 4
 """How often a sum is begun before the server gives up, unless told otherwise."""
@@ -39,6 +40,7 @@ class SecureSums:
         nodes: Nodes,
         roster: Mapping[int, bytes],
         job: bytes,
+        guarantee: Guarantee,
         *,
         patience: float,
         opening: float = 0.0,
@@ -52,6 +54,7 @@ class SecureSums:
             nodes: the way to the nodes.
             roster: the nodes' public keys, the same as the nodes have.
             job: the job's description, which each node opens once.
+            guarantee: what the job promises to those whose data nodes host; it goes with each sum.
             patience: how many seconds nodes have for each step, and to come back when too few are there.
             opening: how many they have, if that is more, for the first step, in which they open the job.
             bits: sums are mod 2^bits; hosts accept 64 only.
@@ -63,7 +66,7 @@ class SecureSums:
             raise DiscreetError(f"a secure sum needs at least {FEWEST} nodes, and the roster has {len(roster)}")
         self._nodes = nodes
         self._roster = dict(roster)
-        self._job = Job(job)
+        self._job = Job(job, guarantee)
         self._patience = patience
         self._opening = opening
         self._bits = bits
@@ -73,7 +76,7 @@ class SecureSums:
         self._troubles: Troubles | None = None
 
     def sum(self, task: bytes, length: int) -> NodeSum:
-        """The exact sum of the vectors that the nodes contribute to a task.
+        """The exact sum of what the nodes contribute to a task.
 
         Raises:
             DiscreetError: if it cannot be had, with who has answered, why others have not, and what to do; LostRound
@@ -92,7 +95,7 @@ class SecureSums:
             except Refused as refusal:
                 troubles.lost_round(refusal)
                 continue
-            return NodeSum(total.values, total.survivors)
+            return NodeSum(total.values, total.survivors, total.guarantee)
         self._troubles = troubles
         line = troubles.in_one_line(self._roster, self._nodes.present(), self._patience)
         hopeless = not troubles.lost or len(self._roster.keys() - troubles.lasting) < self._fewest

@@ -13,6 +13,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.aggregation.contribution import Contribution
+from discreet.privacy.guarantee import Guarantee
+
 Answer = Callable[[bytes], bytes]
 """A host's answer to one request. It never raises for what the server sent: it answers with a refusal."""
 
@@ -70,7 +73,7 @@ class Assignment:
     known: int
 
 
-Contribute = Callable[[Assignment], NDArray[np.int64]]
+Contribute = Callable[[Assignment], Contribution]
 """A node's part in the sums of a job. A sum that is begun anew asks again, and that is one more contribution. It may
 raise DiscreetError to refuse; the server is told the reason, so no reason may tell of the data."""
 
@@ -79,7 +82,8 @@ OpenJob = Callable[[bytes], Contribute]
 
 
 class NodeSum(NamedTuple):
-    """The sum of the nodes' vectors, and just which nodes are in it, ascending."""
+    """The sum of the nodes' contributions, just which nodes are in it, ascending, and what it promises."""
 
     values: NDArray[np.int64]
     nodes: tuple[int, ...]
+    guarantee: Guarantee

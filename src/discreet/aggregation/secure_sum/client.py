@@ -6,12 +6,10 @@ Five steps, each taken once and in order. A step that refuses has revealed nothi
 from __future__ import annotations
 
 import secrets
-from typing import Any
 
-import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-from numpy.typing import NDArray
 
+from discreet.aggregation.contribution import Contribution
 from discreet.aggregation.secure_sum import keys
 from discreet.aggregation.secure_sum.keys import Identity
 from discreet.aggregation.secure_sum.masks import add_mask, to_lattice
@@ -112,13 +110,13 @@ class Client:
         self._expect(Step.MASK)
         self._opened(delivery)
 
-    def mask(self, delivery: Delivery, vector: NDArray[np.integer[Any]]) -> MaskedInput:
+    def mask(self, delivery: Delivery, contribution: Contribution) -> MaskedInput:
         """Step 2: y_u = x_u + PRG(b_u) + Σ_{v>u} PRG(s_uv) − Σ_{v<u} PRG(s_uv) mod 2^bits, over neighbours v.
 
         Only neighbours that have shared their keys count, since the masks of others could never be taken away.
         """
         self._expect(Step.MASK)
-        residues = to_lattice(vector, self._terms.bits)
+        residues = to_lattice(contribution.values, self._terms.bits)
         if len(residues) != self._terms.length:
             raise ValueError(f"the round sums vectors of {self._terms.length} entries, not {len(residues)}")
         opened = self._opened(delivery)

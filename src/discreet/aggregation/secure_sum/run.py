@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from discreet.aggregation.contribution import Contribution
 from discreet.aggregation.secure_sum.client import Client
 from discreet.aggregation.secure_sum.keys import Identity
 from discreet.aggregation.secure_sum.plan import Plan
 from discreet.aggregation.secure_sum.server import Server, Sum
 from discreet.aggregation.secure_sum.terms import ROUND_ID_BYTES, Step, Terms
 
-Integers = NDArray[np.integer[Any]]
-
 
 def secure_sum(
-    vectors: Sequence[Integers],
+    contributions: Sequence[Contribution],
     threshold: int | None = None,
     *,
     bits: int = 32,
     dropouts: Mapping[int, Step] | None = None,
 ) -> Sum:
-    """The sum of integer vectors mod 2^bits, by the whole protocol, with new identities for all clients.
+    """The sum of contributions mod 2^bits, by the whole protocol, with new identities for all clients.
 
     Args:
-        vectors: the input of client 0, 1, …; integers, all of one length.
+        contributions: of client 0, 1, …; all of one length, and under one guarantee.
         threshold: how many clients must stay to the end, everybody being everybody's neighbour; if not given,
             `Plan.default` decides.
         bits: 16, 32 or 64.
@@ -37,23 +32,30 @@ def secure_sum(
     Raises:
         TooFewClients: if too many drop out.
     """
-    count = len(vectors)
+    count = len(contributions)
     plan = Plan.default(count) if threshold is None else Plan.complete(count, threshold)
     identities = {client: Identity.generate(client) for client in range(count)}
     roster = {client: identity.public for client, identity in identities.items()}
-    terms = Terms(secrets.token_bytes(ROUND_ID_BYTES), roster, plan, len(vectors[0]), bits)
-    return run_round(terms, identities, dict(enumerate(vectors)), dropouts)
+    terms = Terms(secrets.token_bytes(ROUND_ID_BYTES), roster, plan, len(contributions[0].values), bits)
+    return run_round(terms, identities, dict(enumerate(contributions)), dropouts)
 
 
 def run_round(
     terms: Terms,
     identities: Mapping[int, Identity],
-    vectors: Mapping[int, Integers],
+    contributions: Mapping[int, Contribution],
     dropouts: Mapping[int, Step] | None = None,
 ) -> Sum:
-    """One round by its terms, between all clients of the roster and the server."""
+    """One round by its terms, between all clients of the roster and the server.
+
+    Raises:
+        ValueError: if contributions have different guarantees: their sum would have none.
+    """
+    guarantee, *others = {contribution.guarantee for contribution in contributions.values()}
+    if others:
+        raise ValueError("the contributions to one sum have different guarantees")
     silent_from = dropouts or {}
-    server = Server(terms)
+    server = Server(terms, guarantee)
     clients = {u: Client(terms, identities[u]) for u in terms.roster}
 
     def present(step: Step) -> dict[int, Client]:
@@ -68,7 +70,7 @@ def run_round(
     deliveries = server.deliveries()
 
     for u, client in present(Step.MASK).items():
-        server.receive(client.mask(deliveries[u], vectors[u]))
+        server.receive(client.mask(deliveries[u], contributions[u]))
     survivors = server.survivors()
 
     for client in present(Step.AGREE).values():

@@ -38,6 +38,7 @@ from discreet.aggregation.secure_sum.refusals import (
 )
 from discreet.aggregation.secure_sum.sharing import join, secret_to_bytes, share_from_bytes
 from discreet.aggregation.secure_sum.terms import Step, Terms, survivors_digest
+from discreet.privacy.guarantee import Guarantee
 
 EXPECTED: dict[Step, type[SignedMessage]] = {
     Step.ADVERTISE: Advertisement,
@@ -50,10 +51,11 @@ EXPECTED: dict[Step, type[SignedMessage]] = {
 
 
 class Sum(NamedTuple):
-    """The sum mod 2^bits of the survivors' vectors, and who they are."""
+    """The sum mod 2^bits of the survivors' contributions, who they are, and what those were promised."""
 
     residues: Vector
     survivors: tuple[int, ...]
+    guarantee: Guarantee
 
     @property
     def values(self) -> NDArray[np.int64]:
@@ -68,7 +70,14 @@ class Server:
         step: what the server is collecting.
     """
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: Terms, guarantee: Guarantee) -> None:
+        """Invite clients.
+
+        Args:
+            terms: the terms of the round.
+            guarantee: what those who contribute are promised, by the noise in their contributions.
+        """
+        self._guarantee = guarantee
         self.step = Step.ADVERTISE
         self._terms = terms
         self._context = terms.digest
@@ -166,7 +175,7 @@ class Server:
                 public = self._advertisements[u].masking_key
                 add_mask(self._sum, keys.pair_mask_key(key, v, u, public, self._context), subtract=u < v)
         self.step = Step.DONE
-        return Sum(self._sum, tuple(sorted(self._survivors)))
+        return Sum(self._sum, tuple(sorted(self._survivors)), self._guarantee)
 
     def _close(self, step: Step, needed: int) -> None:
         """End a step, if enough clients have answered; those that have not are no longer present."""

@@ -17,9 +17,7 @@ from dataclasses import astuple, dataclass
 from threading import Lock
 from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from discreet.aggregation.contribution import Contribution
 from discreet.aggregation.secure_sum.client import Client
 from discreet.aggregation.secure_sum.keys import Identity
 from discreet.aggregation.secure_sum.messages import Advertised, Agreements, Delivery, Message, Survivors
@@ -208,15 +206,15 @@ class Host:
             case _:
                 return now.client.unmask(Agreements.from_bytes(asked.message))
 
-    def _contribution(self, now: _Round, task: bytes) -> NDArray[np.int64]:
+    def _contribution(self, now: _Round, task: bytes) -> Contribution:
         terms = now.terms
         asked = Assignment(task, tuple(terms.roster), terms.plan.quorum, known=len(self._roster))
-        vector = np.asarray(now.contribute(asked))
-        if vector.dtype != np.int64 or vector.shape != (now.terms.length,):
-            raise NoContribution(
-                f"the round sums {now.terms.length} entries of int64, the node has {vector.shape} of {vector.dtype}"
-            )
-        return vector
+        contribution = now.contribute(asked)
+        if not isinstance(contribution, Contribution):
+            raise TypeError("only a Contribution leaves a node")
+        if len(contribution.values) != terms.length:
+            raise NoContribution(f"the round sums {terms.length} entries, the node has {len(contribution.values)}")
+        return contribution
 
 
 def _remember(kept: OrderedDict[bytes, T], name: bytes, value: T, most: int) -> None:

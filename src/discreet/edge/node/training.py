@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from discreet.aggregation.contribution import Contribution
 from discreet.data.open import open_with_train
 from discreet.edge.node.spending import Spending
 from discreet.errors import DiscreetError, InputError
@@ -55,7 +56,7 @@ def job_opener(node: NodeSettings) -> OpenJob:
         if chance is None and opened.method.secret_noise and not described.simulated:
             raise DiscreetError("this node's noise is simulated, and the server would take it for secret")
 
-        def contribute(assignment: Assignment) -> Integers:
+        def contribute(assignment: Assignment) -> Contribution:
             spending.check(job, cost)
             if chance and opened.method.secret_noise and spending.charged(job) and not chance.book.exists():
                 raise DiscreetError("the node's book of who has joined is lost; nobody may join this training again")
@@ -94,7 +95,7 @@ class TrainingNode:
         secret = self.method.secret_noise and not isinstance(self.setup.chance, SimulatedChance)
         self.cost = told if secret else Guarantee.unprotected("noise that is no secret", Scope.LIFETIME)
 
-    def contribute(self, assignment: Assignment) -> Integers:
+    def contribute(self, assignment: Assignment) -> Contribution:
         """The contribution to the round that the task names.
 
         Where the node's readers cannot be used (their book is of other readers, or the program fails over them),
@@ -104,6 +105,9 @@ class TrainingNode:
         if not 1 <= number <= self.method.rounds:
             raise DiscreetError(f"round {number} is not one of the {self.method.rounds} rounds of this training")
         parties = Parties(len(assignment.invited), assignment.quorum, assignment.known)
+        return Contribution(self._values(parameters, number, parties), self.cost)
+
+    def _values(self, parameters: Parameters, number: int, parties: Parties) -> Integers:
         try:
             return self.method.contribution(self.setup, parameters, number, parties)
         except Exception as error:

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from discreet.aggregation.contribution import Contribution
 from discreet.data.ratings import Ratings
 from discreet.edge.node.spending import Spending
 from discreet.edge.vendor.book import Book, Given
@@ -78,7 +79,7 @@ class _Node:
     ratings: Ratings
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def contribute(self, assignment: Assignment) -> Integers:
+    def contribute(self, assignment: Assignment) -> Contribution:
         """The answer to a round: a new one, or the one that was given for it before."""
         vendors = len(self.job.nodes)
         if assignment.invited != self.job.nodes or assignment.quorum != vendors:
@@ -90,7 +91,7 @@ class _Node:
         with self.lock:
             answer = self._answer(assignment.task, task)
             self.spending.charge(self.job.digest, self.job.budget.guarantee())
-        return answer
+        return Contribution(answer, self.job.budget.guarantee())
 
     def _answer(self, sent: bytes, task: Task) -> Integers:
         """The kept answer, or a new one, which is kept when this returns."""
@@ -105,7 +106,7 @@ class _Node:
             raise DiscreetError(f"round {task.number + 1} comes after round {len(given)}, which was the last")
         self.spending.check(self.job.digest, self.job.budget.guarantee())
         try:
-            answer = self._vendor(given).answer(_Unfailing(task.round))
+            answer = self._vendor(given).answer(_Unfailing(task.round)).values
         except ValueError as error:
             raise DiscreetError(str(error)) from error
         self.book.keep(self.job, [*given, Given(sent, answer)])

@@ -51,7 +51,7 @@ def share_over(nodes: Nodes, roster: Mapping[int, bytes], job: ShareJob, out: Pa
     """`share_across` with secure sums over nodes; each has `patience` seconds for a step, and to come back."""
     if tuple(sorted(roster)) != job.nodes:
         raise DiscreetError("the roster's nodes are not the job's vendors")
-    sums = SecureSums(nodes, roster, job.to_bytes(), patience=patience, everybody=True)
+    sums = SecureSums(nodes, roster, job.to_bytes(), job.budget.guarantee(), patience=patience, everybody=True)
     return share_across(sums, job, out)
 
 

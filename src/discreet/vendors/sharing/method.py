@@ -61,7 +61,7 @@ class Sharing:
         ]
 
         def ask(asked: Round) -> Integers:
-            return np.asarray(sum(party.answer(asked) for party in parties), dtype=np.int64)
+            return np.asarray(sum(party.answer(asked).values for party in parties), dtype=np.int64)
 
         answers = converse(ask, budget, len(vendors[0].items))
         return Shared(tuple(answers), tuple(tuple(party.added) for party in parties))

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from discreet.aggregation.contribution import Contribution
 from discreet.data.ratings import Ratings
 from discreet.privacy.noise import Noise
 from discreet.vendors.sharing import contributions
@@ -98,15 +99,15 @@ class Vendor:
         self._spent = 0.0
         self.added: list[Integers] = []
 
-    def answer(self, asked: Round) -> Integers:
-        """Its contribution with its part of the noise, for the secure sum.
+    def answer(self, asked: Round) -> Contribution:
+        """What it adds up over its users, with its part of the noise, for the secure sum.
 
         Raises:
             ValueError: rounds would spend more than the budget. Nothing is answered then.
         """
         self._spend(asked)
-        contribution = asked.contribution(self.ratings)
-        return contribution + self._add(asked, len(contribution))
+        values = asked.contribution(self.ratings)
+        return Contribution(values + self._add(asked, len(values)), self._budget.guarantee())
 
     def answered_before(self, asked: Round, length: int) -> None:
         """After a restart: the budget, and a simulated noise, are as they were after a round with so many values."""
