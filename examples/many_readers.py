@@ -18,7 +18,7 @@ import numpy as np
 from torch import Tensor
 
 from discreet.data.open import open_with_train
-from discreet.experiments.comparison import measure
+from discreet.experiments.ranking_comparison import measure
 from discreet.methods.base import Task
 from discreet.methods.dp_fedavg import DPFedAvg
 from discreet.methods.federated import Parties

@@ -13,8 +13,8 @@ from discreet.audits.report import Findings
 from discreet.data.news import NewsData
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
-from discreet.experiments.results import Comparison
-from discreet.experiments.vendors.results import VendorComparison
+from discreet.experiments.ranking_results import Comparison
+from discreet.experiments.rating_results import VendorComparison
 from discreet.methods.base import Method, Task
 from discreet.plugins import load_plugins
 from discreet.vendors.method import VendorMethod
@@ -39,15 +39,15 @@ def compare(
         text: The source of title vectors.
         measurements: A folder in which measurements are kept and found again.
     """
-    from discreet.experiments.comparison import Store
-    from discreet.experiments.comparison import compare as run_comparison
+    from discreet.experiments.cache import MeasurementCache
+    from discreet.experiments.ranking_comparison import compare as run_comparison
     from discreet.methods.registry import make_method
 
     chosen = [make_method(method) if isinstance(method, str) else method for method in methods]
     if not chosen:
         raise DiscreetError("there is no method to compare; name one at least")
-    store = Store(None if measurements is None else Path(measurements))
-    return run_comparison(Task(data, text), chosen, split, range(seeds), store)
+    cache = MeasurementCache(None if measurements is None else Path(measurements))
+    return run_comparison(Task(data, text), chosen, split, range(seeds), cache)
 
 
 def compare_vendors(
@@ -71,8 +71,9 @@ def compare_vendors(
         measurements: A folder in which measurements are kept and found again.
         **design: Other fields of `vendors.compare.Design`: partitions, folds, sizes, distribution, reported.
     """
-    from discreet.experiments.vendors.comparison import Design, Store
-    from discreet.experiments.vendors.comparison import compare as run_comparison
+    from discreet.experiments.cache import MeasurementCache
+    from discreet.experiments.rating_comparison import Design
+    from discreet.experiments.rating_comparison import compare as run_comparison
     from discreet.vendors.gibbs import GibbsMF
     from discreet.vendors.registry import Setting, make_methods
 
@@ -86,8 +87,8 @@ def compare_vendors(
     own_local = any(method.name == "local" for method in given)
     chosen = [*(method for method in known if method.name != "local" or not own_local), *given]
     chosen.sort(key=lambda method: method.name != "local")
-    store = Store(None if measurements is None else Path(measurements))
-    return run_comparison(ratings, plan, chosen, store, refused)
+    cache = MeasurementCache(None if measurements is None else Path(measurements))
+    return run_comparison(ratings, plan, chosen, cache, refused)
 
 
 def audit(*mechanisms: str, seed: int = 0) -> Findings:

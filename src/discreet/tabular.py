@@ -59,7 +59,7 @@ class Tabular(ABC):
     def to_markdown(self) -> str:
         """The table in Markdown."""
         titles, rows = self.cells()
-        lines = [_markdown_line(titles), _markdown_line(["---"] * len(titles)), *map(_markdown_line, rows)]
+        lines = [markdown_line(titles), markdown_line(["---"] * len(titles)), *map(markdown_line, rows)]
         return "\n".join([*lines, *(f"\n{note}" for note in self.footnotes())])
 
     def to_latex(self) -> str:
@@ -109,7 +109,8 @@ def guarantee_columns(guarantee: Mapping[str, Any] | None) -> dict[str, Any]:
     return values
 
 
-def _markdown_line(cells: Sequence[str]) -> str:
+def markdown_line(cells: Sequence[str]) -> str:
+    """A row of a Markdown table."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

@@ -77,7 +77,7 @@ def test_a_report_that_discreet_did_not_write_stays(world, tmp_path, capsys, mon
     (tmp_path / "report.html").write_text("mine")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
-        "discreet.experiments.comparison.compare", lambda *_: pytest.fail("measured before it was refused")
+        "discreet.experiments.ranking_comparison.compare", lambda *_: pytest.fail("measured before it was refused")
     )
     assert run(["compare", str(world), "--methods", "random", "--out", "."]) == 2
     told_in_one_line(capsys, "report.html", "not written by Discreet")

@@ -11,7 +11,8 @@ from tests_support import make_articles, make_impressions, make_news
 import discreet
 from discreet.errors import DiscreetError
 from discreet.experiments import provenance
-from discreet.experiments.comparison import Store, compare, variants, with_serving
+from discreet.experiments.cache import MeasurementCache
+from discreet.experiments.ranking_comparison import compare, variants, with_serving
 from discreet.methods.base import Task
 from discreet.methods.baselines import Content
 from discreet.methods.published.dp_fedrec import DPFedRec
@@ -66,33 +67,33 @@ def no_model(monkeypatch):
     monkeypatch.delenv(WORD_VECTORS_VARIABLE, raising=False)
 
 
-def _reused(task, store):
-    return compare(task, [Content()], "dev", [0], store).results[0].reused
+def _reused(task, cache):
+    return compare(task, [Content()], "dev", [0], cache).results[0].reused
 
 
 def test_a_measurement_is_used_again_only_while_its_code_is_the_same(task, no_model, tmp_path, monkeypatch):
-    store = Store(tmp_path)
-    assert [_reused(task, store), _reused(task, store)] == [0, 1]
-    assert _reused(task, Store(tmp_path, fresh=True)) == 0
+    cache = MeasurementCache(tmp_path)
+    assert [_reused(task, cache), _reused(task, cache)] == [0, 1]
+    assert _reused(task, MeasurementCache(tmp_path, fresh=True)) == 0
     with monkeypatch.context() as changed:
         changed.setattr(provenance, "code_digest", lambda: "other code")
-        assert [_reused(task, store), _reused(task, store)] == [0, 1]
+        assert [_reused(task, cache), _reused(task, cache)] == [0, 1]
     with monkeypatch.context() as changed:
         changed.setattr(provenance.metadata, "version", lambda name: "another")
-        assert [_reused(task, store), _reused(task, store)] == [0, 1]
-    assert _reused(task, store) == 1
+        assert [_reused(task, cache), _reused(task, cache)] == [0, 1]
+    assert _reused(task, cache) == 1
 
 
 def test_a_measurement_is_used_again_only_with_the_same_text_source(task, no_model, tmp_path, monkeypatch):
-    store, words = Store(tmp_path / "kept"), tmp_path / "words.txt"
-    assert [_reused(task, store), _reused(task, store)] == [0, 1]
+    cache, words = MeasurementCache(tmp_path / "kept"), tmp_path / "words.txt"
+    assert [_reused(task, cache), _reused(task, cache)] == [0, 1]
     words.write_text("a 1 0\nb 0 1\nc 1 1\nd 0 2\n")
     monkeypatch.setenv(WORD_VECTORS_VARIABLE, str(words))
     again = dataclasses.replace(task)
-    assert [_reused(again, store), _reused(again, store)] == [0, 1]
-    assert compare(again, [Content()], "dev", [0], store).text.startswith("word vectors words.txt")
+    assert [_reused(again, cache), _reused(again, cache)] == [0, 1]
+    assert compare(again, [Content()], "dev", [0], cache).text.startswith("word vectors words.txt")
     words.write_text("a 1 0\nb 0 1\nc 1 1\nd 0 3\n")
-    assert _reused(dataclasses.replace(task), store) == 0
+    assert _reused(dataclasses.replace(task), cache) == 0
 
 
 def test_the_code_is_known_by_all_that_computes_and_by_every_byte(tmp_path):

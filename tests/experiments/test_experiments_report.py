@@ -11,12 +11,11 @@ import pytest
 from rich.console import Console
 
 from discreet.data.news import Impressions
-from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import METRICS, ranking_metrics
-from discreet.experiments.plots import auc_plot_svg, epsilon_plot_svg, write_auc_plot
-from discreet.experiments.report import html_report, write_report
-from discreet.experiments.results import Comparison, MethodResult
-from discreet.experiments.table import in_words, markdown_table, rich_table, rows
+from discreet.experiments.ranking_plots import auc_plot_svg, epsilon_plot_svg
+from discreet.experiments.ranking_results import Comparison, MethodResult
+from discreet.experiments.ranking_table import in_words, markdown_table, rich_table, rows
+from discreet.experiments.report import html_report, save_report
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 
 
@@ -164,7 +163,7 @@ def test_no_baseline_no_differences():
     alone = Comparison("d", "dev", [MethodResult("one", None, None, runs(0.0), None)])
     assert alone.reference is None
     assert "− " not in markdown_table(alone)
-    assert "difference" not in html_report(alone)
+    assert "difference" not in html_report(alone, alone.plots())
 
 
 @pytest.mark.parametrize(
@@ -206,9 +205,8 @@ class Page(HTMLParser):
 
 
 def test_the_report_is_one_self_contained_page(comparison, tmp_path):
-    path = tmp_path / "deep" / "report.html"
-    write_report(comparison, path, command="discreet compare x --methods a,b")
-    text = path.read_text(encoding="utf-8")
+    save_report(comparison, tmp_path / "deep", command="discreet compare x --methods a,b")
+    text = (tmp_path / "deep" / "report.html").read_text(encoding="utf-8")
     page = Page()
     page.feed(text)
     assert all(link.startswith("#") for link in page.links)
@@ -226,17 +224,17 @@ def test_the_report_is_one_self_contained_page(comparison, tmp_path):
 
 
 def test_the_same_comparison_gives_the_same_bytes(comparison, tmp_path):
-    assert html_report(comparison) == html_report(comparison)
-    for suffix in ("svg", "png"):
-        first, second = tmp_path / f"1.{suffix}", tmp_path / f"2.{suffix}"
-        write_auc_plot(comparison, first)
-        write_auc_plot(comparison, second)
-        assert first.read_bytes() == second.read_bytes()
+    first, second = tmp_path / "first", tmp_path / "second"
+    save_report(comparison, first)
+    save_report(comparison, second)
+    names = sorted(path.name for path in first.iterdir())
+    assert {"report.html", "comparison.md", "comparison.json", "auc.svg", "epsilon.svg"} <= set(names)
+    assert all((first / name).read_bytes() == (second / name).read_bytes() for name in names)
 
 
 def test_the_plot_file_is_well_formed_and_knows_both_color_schemes(comparison, tmp_path):
     path = tmp_path / "auc.svg"
-    write_auc_plot(comparison, path)
+    save_report(comparison, tmp_path)
     root = ElementTree.parse(path).getroot()
     assert root.tag.endswith("svg")
     text = path.read_text(encoding="utf-8")
@@ -244,12 +242,6 @@ def test_the_plot_file_is_well_formed_and_knows_both_color_schemes(comparison, t
     labels = "".join(root.itertext())
     for result in comparison.results:
         assert result.label in labels
-
-
-def test_a_plot_in_an_unknown_format_is_refused(comparison, tmp_path):
-    with pytest.raises(DiscreetError, match=r"\.svg or \.png"):
-        write_auc_plot(comparison, tmp_path / "auc.bmp")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_plots_leave_the_callers_matplotlib_alone(comparison):

@@ -12,8 +12,8 @@ from discreet.data.open import open_ratings
 from discreet.data.ratings import Ratings
 from discreet.data.synthetic.ratings import ratings_world
 from discreet.errors import DiscreetError
-from discreet.experiments.vendors.comparison import Store
-from discreet.experiments.vendors.reproduce import (
+from discreet.experiments.cache import MeasurementCache
+from discreet.experiments.reproduce import (
     EXPERIMENTS,
     Effort,
     _global_average,
@@ -31,7 +31,7 @@ def ratings() -> Ratings:
 
 @pytest.mark.parametrize("name", list(EXPERIMENTS))
 def test_every_experiment_runs_and_is_written(name: str, ratings: Ratings, tmp_path: Path) -> None:
-    found = reproduce(name, ratings, Effort(iterations=4, store=Store(tmp_path / "measurements")))
+    found = reproduce(name, ratings, Effort(iterations=4, cache=MeasurementCache(tmp_path / "measurements")))
     found.save(tmp_path)
     assert all(0.3 < row.ours.mean < 3 for row in found.rows)
     assert found.remarks

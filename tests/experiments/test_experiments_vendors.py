@@ -16,9 +16,11 @@ from markupsafe import escape
 from discreet.data.ratings import Ratings
 from discreet.data.synthetic.ratings import ratings_world
 from discreet.errors import DiscreetError
-from discreet.experiments.vendors.comparison import Design, Store, compare, fingerprint
-from discreet.experiments.vendors.report import html_report, markdown_table
-from discreet.experiments.vendors.results import BUCKETS, VendorComparison, VendorResult, mean_over_vendors
+from discreet.experiments.cache import MeasurementCache
+from discreet.experiments.rating_comparison import Design, compare, fingerprint
+from discreet.experiments.rating_results import BUCKETS, VendorComparison, VendorResult, mean_over_vendors
+from discreet.experiments.rating_table import markdown_table
+from discreet.experiments.report import html_report
 from discreet.privacy.guarantee import Unit
 from discreet.vendors.features import GROUP_EDGES, rating_counts
 from discreet.vendors.gibbs import GibbsMF
@@ -55,7 +57,7 @@ def compared(*results: VendorResult) -> VendorComparison:
 
 
 def test_rmse_is_that_of_the_vendors_own_tested_tenth(ratings: Ratings) -> None:
-    found = compare(ratings, Design(vendors=3, seed=7), [Local(TINY), GlobalMean()], Store(None))
+    found = compare(ratings, Design(vendors=3, seed=7), [Local(TINY), GlobalMean()], MeasurementCache())
     parts = [folds(part, seed=7)[0] for part in partition(ratings, 3, seed=7)]
     mean = np.concatenate([part.train.value for part in parts]).mean(dtype=np.float64)
     expected = [np.sqrt(np.mean((part.test.value - mean) ** 2)) for part in parts]
@@ -66,13 +68,13 @@ def test_rmse_is_that_of_the_vendors_own_tested_tenth(ratings: Ratings) -> None:
 
 
 def test_every_rating_is_tested_once_in_ten_folds(ratings: Ratings) -> None:
-    found = compare(ratings, Design(vendors=2, folds=10), [ItemMeans()], Store(None))
+    found = compare(ratings, Design(vendors=2, folds=10), [ItemMeans()], MeasurementCache())
     assert found.local.tested.sum() == len(ratings)
     assert found.local.rmse.shape == (1, 2)
 
 
 def test_tail_is_counted_by_the_vendors_own_training_ratings(ratings: Ratings) -> None:
-    found = compare(ratings, Design(vendors=4, seed=1), [GlobalMean()], Store(None))
+    found = compare(ratings, Design(vendors=4, seed=1), [GlobalMean()], MeasurementCache())
     part = folds(partition(ratings, 4, seed=1)[3], seed=1)[0]
     counts = rating_counts(part.train)[part.test.item]
     edges = (0, *GROUP_EDGES, 10**9)
@@ -82,16 +84,16 @@ def test_tail_is_counted_by_the_vendors_own_training_ratings(ratings: Ratings) -
 
 def test_only_the_first_vendors_are_reported_and_they_are_the_same(ratings: Ratings) -> None:
     methods = [GlobalMean()]
-    few = compare(ratings, Design(vendors=5, reported=2), methods, Store(None))
-    everyone = compare(ratings, Design(vendors=5), methods, Store(None))
+    few = compare(ratings, Design(vendors=5, reported=2), methods, MeasurementCache())
+    everyone = compare(ratings, Design(vendors=5), methods, MeasurementCache())
     assert (few.local.rmse == everyone.local.rmse[:, :2]).all()
     with pytest.raises(DiscreetError, match="1 to 5 can be reported"):
         Design(vendors=5, reported=6)
 
 
 def test_partitions_differ_and_are_numbered_from_the_seed(ratings: Ratings) -> None:
-    both = compare(ratings, Design(vendors=3, partitions=2, seed=5), [GlobalMean()], Store(None)).local.rmse
-    second = compare(ratings, Design(vendors=3, seed=6), [GlobalMean()], Store(None)).local.rmse
+    both = compare(ratings, Design(vendors=3, partitions=2, seed=5), [GlobalMean()], MeasurementCache()).local.rmse
+    second = compare(ratings, Design(vendors=3, seed=6), [GlobalMean()], MeasurementCache()).local.rmse
     assert (both[1] == second[0]).all()
     assert (both[0] != both[1]).any()
 
@@ -110,7 +112,7 @@ def test_matched_full_knows_a_user_everywhere(ratings: Ratings) -> None:
 
 
 def test_goes_on_where_it_stopped(ratings: Ratings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    design, methods, store = Design(vendors=3), [Local(TINY), GlobalMean()], Store(tmp_path)
+    design, methods, cache = Design(vendors=3), [Local(TINY), GlobalMean()], MeasurementCache(tmp_path)
     calls: list[int] = []
     fit = Local.predictor
 
@@ -122,37 +124,37 @@ def test_goes_on_where_it_stopped(ratings: Ratings, tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(Local, "predictor", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        compare(ratings, design, methods, store)
+        compare(ratings, design, methods, cache)
     assert len(list(tmp_path.iterdir())) == 2
     monkeypatch.setattr(Local, "predictor", lambda *_: pytest.fail("measured again") if _[2] < 2 else fit(*_))
-    resumed = compare(ratings, design, methods, store)
+    resumed = compare(ratings, design, methods, cache)
     monkeypatch.undo()
     assert [result.reused for result in resumed.results] == [2, 0]
     assert "Reused from an earlier comparison: local" in resumed.reuse()
-    anew = compare(ratings, design, methods, Store(None))
+    anew = compare(ratings, design, methods, MeasurementCache())
     assert all(np.array_equal(old.rmse, new.rmse) for old, new in zip(resumed.results, anew.results, strict=True))
 
-    def reused(store: Store) -> list[int]:
-        return [result.reused for result in compare(ratings, design, methods, store).results]
+    def reused(cache: MeasurementCache) -> list[int]:
+        return [result.reused for result in compare(ratings, design, methods, cache).results]
 
-    assert reused(Store(tmp_path, fresh=True)) == [0, 0]
-    assert reused(store) == [3, 3]
-    monkeypatch.setattr("discreet.experiments.vendors.comparison.versions", lambda: {"code": "changed"})
-    assert reused(store) == [0, 0]
+    assert reused(MeasurementCache(tmp_path, fresh=True)) == [0, 0]
+    assert reused(cache) == [3, 3]
+    monkeypatch.setattr("discreet.experiments.cache.versions", lambda: {"code": "changed"})
+    assert reused(cache) == [0, 0]
 
 
 @pytest.mark.parametrize("damage", [b"", b"[1, 2]", b"\xff\xfe", b'{"squared": 1}'])
 def test_a_damaged_measurement_is_made_again(ratings: Ratings, tmp_path: Path, damage: bytes) -> None:
     design, methods = Design(vendors=2), [GlobalMean()]
-    before = compare(ratings, design, methods, Store(tmp_path)).to_json()
+    before = compare(ratings, design, methods, MeasurementCache(tmp_path)).to_json()
     for path in tmp_path.iterdir():
         path.write_bytes(damage)
-    assert compare(ratings, design, methods, Store(tmp_path)).to_json() == before
+    assert compare(ratings, design, methods, MeasurementCache(tmp_path)).to_json() == before
 
 
 def test_whatever_a_measurement_depends_on_is_in_its_key(ratings: Ratings, tmp_path: Path) -> None:
     def files(design: Design, model: GibbsMF, data: Ratings) -> int:
-        compare(data, design, [Local(model)], Store(tmp_path))
+        compare(data, design, [Local(model)], MeasurementCache(tmp_path))
         return len(list(tmp_path.iterdir()))
 
     base = Design(vendors=2)
@@ -173,7 +175,7 @@ def test_all_methods_take_part_horizontally(ratings: Ratings) -> None:
     methods, refused = make_methods(list(METHODS), [5.0], Setting(TINY, Distribution.HORIZONTAL, 3))
     assert not refused
     assert [method.name for method in methods] == list(METHODS)
-    found = compare(ratings, Design(vendors=3, reported=1), methods, Store(None))
+    found = compare(ratings, Design(vendors=3, reported=1), methods, MeasurementCache())
     assert all(0.3 < each.rmse.mean() < 2 for each in found.results)
 
 
@@ -186,7 +188,9 @@ def test_privacy_of_users_is_refused_where_users_are_shared(ratings: Ratings, di
     assert all("user-level" in each.reason or each.method == "fmf" for each in refused)
     guarantees = [method.guarantee(3) for method in methods]
     assert all(guarantee.unit is not Unit.USER for guarantee in guarantees if guarantee is not None)
-    found = compare(ratings, Design(vendors=3, reported=1, distribution=distribution), methods, Store(None), refused)
+    found = compare(
+        ratings, Design(vendors=3, reported=1, distribution=distribution), methods, MeasurementCache(), refused
+    )
     assert [each.method for each in found.results] == [name for name in METHODS if name not in names]
     assert "Refused: sharing" in markdown_table(found)
 

@@ -141,7 +141,7 @@ def test_huge_ids_are_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_list_names_vendors_methods_and_experiments(capsys: pytest.CaptureFixture[str]) -> None:
-    from discreet.experiments.vendors.reproduce import EXPERIMENTS
+    from discreet.experiments.reproduce import EXPERIMENTS
     from discreet.vendors.registry import METHODS
 
     assert run(["list", "--json"]) == 0

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -25,12 +24,9 @@ from discreet.cli.options import (
     print_json,
     say,
 )
-from discreet.evaluation import REPORT_FILES
-from discreet.files import claim_folder, mark_files, replacing_file
+from discreet.experiments import REPORT_FILES
+from discreet.files import claim_folder
 from discreet.tabular import check_format
-
-if TYPE_CHECKING:
-    from discreet.experiments.results import Comparison
 
 
 def compare(
@@ -76,9 +72,11 @@ def compare(
     claim_folder(out, REPORT_FILES)
     from discreet.data.open import open_with_train
     from discreet.data.split import half_of_readers
-    from discreet.experiments.comparison import Store, variants
-    from discreet.experiments.comparison import compare as run_comparison
-    from discreet.experiments.table import rich_table
+    from discreet.experiments.cache import MeasurementCache
+    from discreet.experiments.ranking_comparison import compare as run_comparison
+    from discreet.experiments.ranking_comparison import variants
+    from discreet.experiments.ranking_table import rich_table
+    from discreet.experiments.report import save_report
     from discreet.methods.base import Task
     from discreet.methods.registry import BASELINES
 
@@ -89,9 +87,9 @@ def compare(
     if half:
         news = half_of_readers(news, seed)
     comparison = run_comparison(
-        Task(news, text), chosen, split, range(seed, seed + seeds), Store(out / "measurements", fresh)
+        Task(news, text), chosen, split, range(seed, seed + seeds), MeasurementCache(out / "measurements", fresh)
     )
-    save_comparison(comparison, out)
+    save_report(comparison, out, shlex.join(["discreet", *sys.argv[1:]]))
     if as_json:
         print_json(comparison.to_json())
     elif table_format is not None:
@@ -99,25 +97,3 @@ def compare(
     else:
         console.print(rich_table(comparison))
         say(f"Report: {out / 'report.html'}")
-
-
-def save_comparison(comparison: Comparison, folder: Path) -> None:
-    """Write the comparison for people (report.html, comparison.md), for scripts (comparison.json), and its plots."""
-    from discreet.experiments.plots import epsilon_plot_svg, write_auc_plot, write_epsilon_plot
-    from discreet.experiments.report import write_report
-    from discreet.experiments.table import markdown_table
-
-    command = shlex.join(["discreet", *sys.argv[1:]])
-    claim_folder(folder, REPORT_FILES)
-    write_report(comparison, folder / "report.html", command)
-    write_auc_plot(comparison, folder / "auc.svg")
-    write_epsilon_plot(comparison, folder / "epsilon.svg")
-    texts = {
-        "comparison.md": markdown_table(comparison),
-        "comparison.json": json.dumps(comparison.to_json(), indent=2, ensure_ascii=False),
-    }
-    for name, text in texts.items():
-        with replacing_file(folder / name) as draft:
-            draft.write_text(text + "\n", encoding="utf-8")
-    drawn = [] if epsilon_plot_svg(comparison) is None else ["epsilon.svg"]
-    mark_files(folder, REPORT_FILES, ["report.html", "auc.svg", *drawn, *texts])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import socket
+import sys
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -36,11 +38,12 @@ def demo(
 
     Example: discreet demo --no-serve
     """
-    from discreet.cli.compare import save_comparison
     from discreet.data.open import open_news
     from discreet.data.synthetic import news_world, write_mind
-    from discreet.experiments.comparison import Store, compare, variants
-    from discreet.experiments.table import rich_table
+    from discreet.experiments.cache import MeasurementCache
+    from discreet.experiments.ranking_comparison import compare, variants
+    from discreet.experiments.ranking_table import rich_table
+    from discreet.experiments.report import save_report
     from discreet.methods.base import Task
     from discreet.methods.registry import BASELINES
     from discreet.serving.addresses import listen
@@ -59,8 +62,8 @@ def demo(
     settings = {f"{name}.{key}": value for name in ("fedrec", "privaterec") for key, value in published.items()}
     settings |= {"privaterec.rate": 3e-3, "dp_fedavg.epsilon": _EPSILON, "click_reports.epsilon": _EPSILON}
     task = Task(data, text)
-    comparison = compare(task, list(variants(names, settings, [])), "dev", [seed], Store(None))
-    save_comparison(comparison, out / "report")
+    comparison = compare(task, list(variants(names, settings, [])), "dev", [seed], MeasurementCache())
+    save_report(comparison, out / "report", shlex.join(["discreet", *sys.argv[1:]]))
     console.print(rich_table(comparison))
     say("What they cost: fedrec and privaterec train on gradients that readers send. No ε bounds what these tell;")
     say("PrivateRec's paper claims ε = 10 (docs/explanation/papers.md). content can rank on the device, at ε = 0.")

@@ -44,9 +44,9 @@ def evaluate(
     """
     from discreet.data.open import open_with_train
     from discreet.evaluation.uncertainty import estimate
-    from discreet.experiments.comparison import measure, result_of, split_of
-    from discreet.experiments.results import Comparison
-    from discreet.experiments.table import rich_table
+    from discreet.experiments.ranking_comparison import measure, result_of, split_of
+    from discreet.experiments.ranking_results import Comparison
+    from discreet.experiments.ranking_table import rich_table
     from discreet.files import add_to_folder
     from discreet.methods.base import Task
     from discreet.methods.click_reports.oneshot import OneShot

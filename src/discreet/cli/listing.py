@@ -12,7 +12,7 @@ from discreet.cli.options import AsJson, console, print_json
 
 def list_all(as_json: AsJson = False) -> None:
     """Show methods with their settings, models, privacy mechanisms, vendors' methods and experiments, a line each."""
-    from discreet.experiments.vendors.reproduce import EXPERIMENTS
+    from discreet.experiments.reproduce import EXPERIMENTS
     from discreet.methods.registry import METHODS, setting_schema
     from discreet.models.registry import MODELS
     from discreet.plugins import load_plugins

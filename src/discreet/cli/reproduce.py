@@ -37,14 +37,14 @@ def reproduce(
     claim_folder(out, [f"{name}.{ending}" for ending in ("md", "json", "svg")])
     from discreet.data.open import open_ratings
     from discreet.evaluation.grid import Grid
-    from discreet.experiments.vendors.comparison import Store
-    from discreet.experiments.vendors.reproduce import EXPERIMENTS, Effort
-    from discreet.experiments.vendors.reproduce import reproduce as run_experiment
+    from discreet.experiments.cache import MeasurementCache
+    from discreet.experiments.reproduce import EXPERIMENTS, Effort
+    from discreet.experiments.reproduce import reproduce as run_experiment
 
     if name not in EXPERIMENTS:
         raise DiscreetError(f"there is no experiment '{name}'; known are {', '.join(EXPERIMENTS)}")
     opened = within_scale(ratings, open_ratings(ratings), None)
-    found = run_experiment(name, opened, Effort(seeds, iterations, seed, Store(out / "measurements", fresh)))
+    found = run_experiment(name, opened, Effort(seeds, iterations, seed, MeasurementCache(out / "measurements", fresh)))
     found.save(out)
     if as_json:
         print_json(found.to_json())

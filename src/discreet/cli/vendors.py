@@ -13,10 +13,10 @@ import typer
 
 from discreet.cli.options import AsJson, Format, Fresh, Seed, console, parse_epsilons, print_json, say
 from discreet.errors import DiscreetError
+from discreet.experiments import REPORT_FILES
 from discreet.files import claim_folder
 from discreet.progress import notice
 from discreet.tabular import check_format
-from discreet.vendors import REPORT_FILES
 
 if TYPE_CHECKING:
     from discreet.data.ratings import Ratings
@@ -106,9 +106,11 @@ def compare(
     check_format(table_format)
     claim_folder(out, REPORT_FILES)
     from discreet.data.open import open_ratings
-    from discreet.experiments.vendors.comparison import Design, Store
-    from discreet.experiments.vendors.comparison import compare as run_comparison
-    from discreet.experiments.vendors.report import legend, rich_table, save_comparison
+    from discreet.experiments.cache import MeasurementCache
+    from discreet.experiments.rating_comparison import Design
+    from discreet.experiments.rating_comparison import compare as run_comparison
+    from discreet.experiments.rating_table import legend, rich_table
+    from discreet.experiments.report import save_report
     from discreet.vendors.gibbs import GibbsMF
     from discreet.vendors.partition import Distribution, Sizes
     from discreet.vendors.registry import METHODS, Setting, make_methods
@@ -129,10 +131,10 @@ def compare(
     model = GibbsMF(rank=rank, iterations=iterations, burn_in=iterations // 5)
     chosen, refused = make_methods(names, budgets, Setting(model, design.distribution, vendors))
     opened = within_scale(ratings, open_ratings(ratings), scale)
-    comparison = run_comparison(opened, design, chosen, Store(out / "measurements", fresh), refused)
+    comparison = run_comparison(opened, design, chosen, MeasurementCache(out / "measurements", fresh), refused)
     for refusal in refused:
         notice(f"refused: {refusal.method}, ε {refusal.epsilon:g}: {refusal.reason}")
-    save_comparison(comparison, out, shlex.join(["discreet", *sys.argv[1:]]))
+    save_report(comparison, out, shlex.join(["discreet", *sys.argv[1:]]))
     if as_json:
         print_json(comparison.to_json())
         return

@@ -1,72 +1,71 @@
-"""One self-contained HTML page for a comparison: nothing is fetched when it opens, and it may be sent by mail."""
+"""A comparison in a folder: one self-contained HTML page, the table in Markdown, the figures in JSON, the plots.
+
+The page fetches nothing when it opens, and may be sent by mail. Comparisons of rankings and of ratings are written by
+the same function: each says what its page shows.
+"""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
-from discreet.experiments.drawing import color_scheme_css
-from discreet.experiments.plots import auc_plot_svg, epsilon_plot_svg
-from discreet.experiments.results import Comparison
-from discreet.experiments.table import headings, legend, rows
-from discreet.files import replacing_file
+from discreet.experiments import REPORT_FILES
+from discreet.experiments.drawing import color_scheme_css, standalone
+from discreet.files import claim_folder, mark_files, replacing_file
 
 
-def write_report(comparison: Comparison, path: Path, command: str | None = None) -> None:
-    """Write the report.
+class Page(NamedTuple):
+    """A template of the folder `pages`, and what stands in it."""
 
-    Args:
-        comparison: What to show.
-        path: The HTML file, replaced as a whole.
-        command: The command that made it, shown so that a reader can repeat it.
-    """
-    with replacing_file(path) as draft:
-        draft.write_text(html_report(comparison, command), encoding="utf-8")
+    template: str
+    values: dict[str, Any]
 
 
-def html_report(comparison: Comparison, command: str | None = None) -> str:
-    """The report's text."""
+class Reportable(Protocol):
+    """A comparison that can be written."""
+
+    def plots(self) -> dict[str, str]:
+        """The plots that make sense for it, by name, each an SVG that can stand in a page."""
+
+    def page(self, plots: dict[str, str]) -> Page:
+        """What its page shows."""
+
+    def to_markdown(self) -> str:
+        """The table in Markdown."""
+
+    def to_json(self) -> dict[str, Any]:
+        """What `--json` prints."""
+
+
+def save_report(comparison: Reportable, folder: Path, command: str | None = None) -> None:
+    """Write report.html, comparison.md, comparison.json, and the plots; `command` is shown on the page."""
+    claim_folder(folder, REPORT_FILES)
+    plots = comparison.plots()
+    texts = {
+        "report.html": html_report(comparison, plots, command),
+        "comparison.md": comparison.to_markdown() + "\n",
+        "comparison.json": json.dumps(comparison.to_json(), indent=2, ensure_ascii=False) + "\n",
+        **{f"{name}.svg": standalone(plot) for name, plot in plots.items()},
+    }
+    for name, text in texts.items():
+        with replacing_file(folder / name) as draft:
+            draft.write_text(text, encoding="utf-8")
+    mark_files(folder, REPORT_FILES, list(texts))
+
+
+def html_report(comparison: Reportable, plots: dict[str, str], command: str | None = None) -> str:
+    """The page, in the frame that all reports have (`page.html`)."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    by_epsilon = epsilon_plot_svg(comparison)
-    return render_page(
-        "discreet.evaluation",
-        "report.html",
-        comparison=comparison,
-        reference=comparison.reference,
-        headings=headings(comparison),
-        rows=rows(comparison),
-        labels=[result.label for result in comparison.results],
-        legend=legend(comparison),
-        notes=comparison.notes(),
-        summary=_summary(comparison),
-        auc_plot=Markup(auc_plot_svg(comparison)),
-        epsilon_plot=None if by_epsilon is None else Markup(by_epsilon),
-        command=command,
-    )
-
-
-def render_page(package: str, template: str, **values: Any) -> str:
-    """A template from a package's folder `pages`, in the frame that all reports have (`page.html`)."""
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-
-    folders = [PackageLoader(name, "pages") for name in dict.fromkeys((package, "discreet.evaluation"))]
+    page = comparison.page({name: Markup(plot) for name, plot in plots.items()})
     pages = Environment(
-        loader=ChoiceLoader(folders), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("discreet.experiments", "pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    return pages.get_template(template).render(plot_colors=Markup(color_scheme_css()), **values)
-
-
-def _summary(comparison: Comparison) -> str:
-    """The best method, and whether it is truly better than the best baseline, in a sentence."""
-    best = max(comparison.results, key=lambda result: result.estimate("auc").mean)
-    sentence = f"The best AUC is {best.estimate('auc')}, by {best.label}"
-    reference = comparison.reference
-    if reference is None:
-        return sentence + "."
-    if best is reference:
-        return sentence + ", a baseline: no other method is better."
-    difference = best.minus(reference, "auc")
-    verdict = "more than" if difference.z > 2 else "which is not beyond"
-    return f"{sentence}: {difference} against {reference.label}, the best baseline, {verdict} two standard errors."
+    values = {"comparison": comparison, "command": command, "plot_colors": Markup(color_scheme_css()), **page.values}
+    return pages.get_template(page.template).render(values)

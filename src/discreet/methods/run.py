@@ -20,7 +20,7 @@ from safetensors.numpy import load_file, save_file
 from discreet.data.news import Impressions, NewsData
 from discreet.errors import DiscreetError, InputError
 from discreet.evaluation.curve import write_curve
-from discreet.experiments.results import Comparison
+from discreet.experiments.ranking_results import Comparison
 from discreet.files import replacing_folder, verify_folder
 from discreet.methods.base import Method, Scores, State, Task, with_serving
 from discreet.methods.place import ADDED_LATER
@@ -50,7 +50,7 @@ class Run:
 
     def evaluate(self, split: str = "dev", data: NewsData | None = None) -> Comparison:
         """Measure the ranking on a split of `data`, or of what the run was trained on."""
-        from discreet.experiments.comparison import measure, result_of, split_of
+        from discreet.experiments.ranking_comparison import measure, result_of, split_of
 
         task = self._task(data)
         found = measure(task, self.method, self.state, split_of(task.data, split), self.seed)

@@ -14,8 +14,10 @@ from rich.text import Text
 from discreet.evaluation.grid import Grid
 from discreet.evaluation.metrics import METRICS
 from discreet.evaluation.uncertainty import Difference
-from discreet.experiments.results import Comparison, MethodResult, number
+from discreet.experiments.ranking_results import Comparison, MethodResult, number
+from discreet.experiments.report import Page
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Unit
+from discreet.tabular import markdown_line
 
 METRIC_TITLES = {"auc": "AUC", "mrr": "MRR", "ndcg@5": "nDCG@5", "ndcg@10": "nDCG@10"}
 
@@ -68,10 +70,10 @@ def headings(comparison: Comparison) -> list[str]:
 def markdown_table(comparison: Comparison) -> str:
     """The table in GitHub's Markdown, with a line below it on what the figures are."""
     titles = headings(comparison)
-    lines = [_markdown_line(titles), _markdown_line(["---"] * 3 + ["---:"] * (len(titles) - 3))]
+    lines = [markdown_line(titles), markdown_line(["---"] * 3 + ["---:"] * (len(titles) - 3))]
     for row in rows(comparison):
         estimates = [f"**{cell.text}**" if cell.best else cell.text for cell in row.estimates]
-        lines.append(_markdown_line([row.method, row.model, row.epsilon, *estimates, row.difference][: len(titles)]))
+        lines.append(markdown_line([row.method, row.model, row.epsilon, *estimates, row.difference][: len(titles)]))
     return "\n".join([*lines, "", legend(comparison), *(f"\n{note}" for note in comparison.notes())])
 
 
@@ -81,13 +83,43 @@ def rich_table(comparison: Comparison) -> Grid:
     title = f"{comparison.dataset}, {comparison.split}"
     table = Grid(titles, left=3, title=title, below="\n".join([legend(comparison), *comparison.notes()]))
     for row in rows(comparison):
-        figures: list[str | Text] = [Text(_joined(cell.text), "bold" if cell.best else "") for cell in row.estimates]
-        table.add(row.method, row.model, row.epsilon, *[*figures, _joined(row.difference)][: len(titles) - 3])
+        figures: list[str | Text] = [Text(figure(cell.text), "bold" if cell.best else "") for cell in row.estimates]
+        table.add(row.method, row.model, row.epsilon, *[*figures, figure(row.difference)][: len(titles) - 3])
     return table
 
 
-def _joined(text: str) -> str:
-    """A figure that may be broken before its ± and nowhere else."""
+def page(comparison: Comparison, plots: dict[str, str]) -> Page:
+    """What the report shows."""
+    values = {
+        "reference": comparison.reference,
+        "headings": headings(comparison),
+        "rows": rows(comparison),
+        "labels": [result.label for result in comparison.results],
+        "legend": legend(comparison),
+        "notes": comparison.notes(),
+        "summary": _summary(comparison),
+        "auc_plot": plots["auc"],
+        "epsilon_plot": plots.get("epsilon"),
+    }
+    return Page("ranking.html", values)
+
+
+def _summary(comparison: Comparison) -> str:
+    """The best method, and whether it is truly better than the best baseline, in a sentence."""
+    best = max(comparison.results, key=lambda result: result.estimate("auc").mean)
+    sentence = f"The best AUC is {best.estimate('auc')}, by {best.label}"
+    reference = comparison.reference
+    if reference is None:
+        return sentence + "."
+    if best is reference:
+        return sentence + ", a baseline: no other method is better."
+    difference = best.minus(reference, "auc")
+    verdict = "more than" if difference.z > 2 else "which is not beyond"
+    return f"{sentence}: {difference} against {reference.label}, the best baseline, {verdict} two standard errors."
+
+
+def figure(text: str) -> str:
+    """A figure for the terminal: it may be broken before its ± and nowhere else."""
     return text.replace(" ± ", " ±").replace(" ▲", "▲").replace(" ▼", "▼")
 
 
@@ -166,7 +198,3 @@ def _difference(result: MethodResult, reference: MethodResult) -> str:
 
 def _mark(difference: Difference) -> str:
     return "▲" if difference.z > 2 else "▼" if difference.z < -2 else ""
-
-
-def _markdown_line(cells: list[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,9 @@ from discreet.privacy.guarantee import Guarantee, shown_epsilon
 from discreet.tabular import Tabular, guarantee_columns, plain
 from discreet.vendors.features import GROUP_EDGES
 from discreet.vendors.registry import Refusal
+
+if TYPE_CHECKING:
+    from discreet.experiments.report import Page
 
 Floats = NDArray[np.float64]
 _LEAST_SHARE = 0.01
@@ -151,15 +154,27 @@ class VendorComparison(Tabular):
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """The table that people read."""
-        from discreet.experiments.vendors.report import HEADINGS, rows
+        from discreet.experiments.rating_table import HEADINGS, rows
 
         return list(HEADINGS), rows(self)
 
     def to_markdown(self) -> str:
         """The table in Markdown, with how it was measured and the verdict."""
-        from discreet.experiments.vendors.report import markdown_table
+        from discreet.experiments.rating_table import markdown_table
 
         return markdown_table(self)
+
+    def plots(self) -> dict[str, str]:
+        """RMSE and the gap closed against ε, the long tail, and each vendor's gain."""
+        from discreet.experiments.rating_plots import plots
+
+        return plots(self)
+
+    def page(self, plots: dict[str, str]) -> Page:
+        """What the report shows."""
+        from discreet.experiments.rating_table import page
+
+        return page(self, plots)
 
     def footnotes(self) -> list[str]:
         """How it was measured, and the verdict."""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.experiments.drawing import FAINT, INK, MARKERS, SERIES, drawing, standalone, svg_of, whisker
-from discreet.experiments.vendors.results import BUCKETS, VendorComparison, VendorResult, mean_over_vendors
-from discreet.files import replacing_file
+from discreet.experiments.drawing import FAINT, INK, MARKERS, SERIES, drawing, svg_of, whisker
+from discreet.experiments.rating_results import BUCKETS, VendorComparison, VendorResult, mean_over_vendors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
 Draw = Callable[["Axes", VendorComparison], None]
 
 
-def figures(comparison: VendorComparison) -> dict[str, str]:
+def plots(comparison: VendorComparison) -> dict[str, str]:
     """The plots that make sense for the comparison, by name, each an SVG that can stand in a page."""
     drawn = {"tail": _tail, "gains": _gains}
     if _series(comparison):
@@ -29,12 +27,6 @@ def figures(comparison: VendorComparison) -> dict[str, str]:
             **drawn,
         }
     return {name: _drawn(draw, comparison, name) for name, draw in drawn.items()}
-
-
-def write_figure(svg: str, path: Path) -> None:
-    """Write an SVG as a file of its own."""
-    with replacing_file(path) as draft:
-        draft.write_text(standalone(svg), encoding="utf-8")
 
 
 def line_plot(

@@ -5,24 +5,19 @@ Each measurement is stored as soon as it is done, so that an interrupted compari
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from discreet.data.news import Impressions, NewsData
 from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import METRICS, RankingMetrics, ranking_metrics
-from discreet.experiments.provenance import own_code, versions
-from discreet.experiments.results import Comparison, MethodResult
-from discreet.files import replacing_file
+from discreet.experiments.cache import MeasurementCache
+from discreet.experiments.provenance import own_code
+from discreet.experiments.ranking_results import Comparison, MethodResult
 from discreet.methods.base import Method, Scores, State, Task, with_serving
 from discreet.methods.baselines import Baseline
 from discreet.methods.registry import make_method, plain_settings, setting_names, settings_of
@@ -50,17 +45,21 @@ def variants(names: Sequence[str], settings: Mapping[str, Any], epsilons: Sequen
             yield make_method(name, dict(zip(own, chosen, strict=True)))
 
 
-def compare(task: Task, methods: Sequence[Method], split: str, seeds: Sequence[int], store: Store) -> Comparison:
+def compare(
+    task: Task, methods: Sequence[Method], split: str, seeds: Sequence[int], cache: MeasurementCache
+) -> Comparison:
     """Train and measure every method with every seed on one split."""
     impressions = split_of(task.data, split)
+    data = [task.data.fingerprint, task.text_identity, split]
     jobs = [(method, seed) for method in methods for seed in seeds]
     measured = {}
     for method, seed in track(jobs, "Comparing methods"):
-        found = store.get(task, method, split, seed)
+        key = [*data, own_code(method), settings_of(method), seed]
+        found = _cached(cache, method.name, key)
         if found is None:
             detail(f"{method.name}, seed {seed}: training and measuring")
             found = measure(task, method, method.train(task, seed), impressions, seed)
-            store.put(task, method, split, seed, found)
+            _keep(cache, method.name, key, found)
         measured[method, seed] = found
     told_apart = _told_apart(methods)
     results = [
@@ -130,49 +129,21 @@ def split_of(data: NewsData, split: str) -> Impressions:
     return data.splits[split]
 
 
-@dataclass(frozen=True)
-class Store:
-    """Measurements in a folder, one small file each, found again by all that they depend on; None keeps nothing.
+def _cached(cache: MeasurementCache, name: str, key: Sequence[Any]) -> Measurement | None:
+    """The measurement of an earlier command, or None."""
+    found = cache.get(name, key)
+    if found is None or not {*METRICS, "impression", "reader", "left_out"} <= set(found.arrays):
+        return None
+    arrays, about = found
+    values = {metric: arrays[metric] for metric in METRICS}
+    metrics = RankingMetrics(values, arrays["impression"], arrays["reader"], int(arrays["left_out"][0]))
+    guarantee = about["guarantee"]
+    return Measurement(metrics, Guarantee.from_json(guarantee) if guarantee else None, about["remark"], reused=True)
 
-    They depend on data, settings and seed, on what makes title vectors, and on this code and its libraries. A `fresh`
-    store finds nothing.
-    """
 
-    folder: Path | None
-    fresh: bool = False
-
-    def get(self, task: Task, method: Method, split: str, seed: int) -> Measurement | None:
-        """The stored measurement, or None where there is none that can be read."""
-        path = self._path(task, method, split, seed)
-        if self.fresh or path is None or not path.exists():
-            return None
-        try:
-            with safe_open(path, framework="numpy") as file:
-                arrays = {name: file.get_tensor(name) for name in (*METRICS, "impression", "reader", "left_out")}
-                told = json.loads(file.metadata()["told"])
-        except (SafetensorError, OSError, KeyError, ValueError):
-            return None
-        values = {metric: arrays[metric] for metric in METRICS}
-        metrics = RankingMetrics(values, arrays["impression"], arrays["reader"], int(arrays["left_out"][0]))
-        guarantee = told["guarantee"]
-        return Measurement(metrics, Guarantee.from_json(guarantee) if guarantee else None, told["remark"], reused=True)
-
-    def put(self, task: Task, method: Method, split: str, seed: int, found: Measurement) -> None:
-        """Keep a measurement."""
-        path = self._path(task, method, split, seed)
-        if path is None:
-            return
-        metrics, guarantee = found.metrics, found.guarantee
-        arrays: State = {**metrics.values, "impression": metrics.impression, "reader": metrics.reader}
-        arrays["left_out"] = np.array([metrics.left_out])
-        told = {"guarantee": guarantee.to_json() if guarantee else None, "remark": found.remark}
-        with replacing_file(path) as draft:
-            save_file(arrays, draft, metadata={"told": json.dumps(told)})
-
-    def _path(self, task: Task, method: Method, split: str, seed: int) -> Path | None:
-        if self.folder is None:
-            return None
-        made = [versions(), task.data.fingerprint, task.text_identity]
-        key = [*made, method.name, own_code(method), settings_of(method), split, seed]
-        digest = hashlib.blake2b(json.dumps(key, sort_keys=True).encode(), digest_size=8).hexdigest()
-        return self.folder / f"{method.name}-{digest}.safetensors"
+def _keep(cache: MeasurementCache, name: str, key: Sequence[Any], found: Measurement) -> None:
+    metrics, guarantee = found.metrics, found.guarantee
+    arrays: State = {**metrics.values, "impression": metrics.impression, "reader": metrics.reader}
+    arrays["left_out"] = np.array([metrics.left_out])
+    about = {"guarantee": guarantee.to_json() if guarantee else None, "remark": found.remark}
+    cache.put(name, key, arrays, about)

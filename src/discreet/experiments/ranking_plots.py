@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.errors import DiscreetError
-from discreet.experiments.drawing import FAINT, INK, MARKERS, SERIES, drawing, standalone, svg_of, whisker
-from discreet.experiments.results import Comparison, MethodResult
-from discreet.files import replacing_file
+from discreet.experiments.drawing import FAINT, INK, MARKERS, SERIES, drawing, svg_of, whisker
+from discreet.experiments.ranking_results import Comparison, MethodResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,26 +31,6 @@ def epsilon_plot_svg(comparison: Comparison, name: str = "epsilon") -> str | Non
     with drawing(6.8, 4.2) as figure:
         _draw_epsilon(figure, comparison)
         return svg_of(figure, name)
-
-
-def write_auc_plot(comparison: Comparison, path: Path) -> None:
-    """Write the dot-and-whisker plot to a file that ends in `.svg` or `.png`."""
-    if path.suffix not in (".svg", ".png"):
-        raise DiscreetError(f"{path}: a plot's name must end in .svg or .png")
-    with replacing_file(path) as draft:
-        if path.suffix == ".svg":
-            draft.write_text(standalone(auc_plot_svg(comparison)), encoding="utf-8")
-            return
-        with drawing(6.8, 1.0 + 0.34 * len(comparison.results)) as figure:
-            _draw_auc(figure, comparison)
-            figure.savefig(draft, format="png", dpi=160, facecolor="white", metadata={"Software": None})
-
-
-def write_epsilon_plot(comparison: Comparison, path: Path) -> None:
-    """Write the plot of AUC against ε to an `.svg` file, if there is one to draw."""
-    if (plot := epsilon_plot_svg(comparison)) is not None:
-        with replacing_file(path) as draft:
-            draft.write_text(standalone(plot), encoding="utf-8")
 
 
 def _draw_auc(figure: Figure, comparison: Comparison) -> None:

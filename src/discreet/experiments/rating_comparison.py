@@ -10,7 +10,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,9 @@ from numpy.typing import NDArray
 
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
-from discreet.experiments.provenance import own_code, versions
-from discreet.experiments.vendors.results import BUCKETS, VendorComparison, VendorResult
-from discreet.files import replacing_file
+from discreet.experiments.cache import MeasurementCache
+from discreet.experiments.provenance import own_code
+from discreet.experiments.rating_results import BUCKETS, VendorComparison, VendorResult
 from discreet.progress import track
 from discreet.vendors.features import GROUP_EDGES, rating_counts
 from discreet.vendors.method import Predictor, VendorMethod
@@ -73,46 +72,11 @@ class Design:
         return f"{self.vendors} vendors ({self.distribution}, sizes {self.sizes}{first}), {times}, {fold}"
 
 
-@dataclass(frozen=True)
-class Store:
-    """Measurements in a folder, one small file each, found again by all that they depend on; None keeps nothing.
-
-    They depend on what the key says, and on this code and its libraries. A `fresh` store finds nothing.
-    """
-
-    folder: Path | None
-    fresh: bool = False
-
-    def get(self, key: Sequence[Any]) -> Floats | None:
-        """The stored measurement, or None where there is none that can be read."""
-        path = self._path(key)
-        if self.fresh or path is None or not path.exists():
-            return None
-        try:
-            found = np.array(json.loads(path.read_text(encoding="utf-8")), np.float64)
-        except (ValueError, TypeError, OSError):
-            return None
-        return found if found.shape == (2, len(BUCKETS)) else None
-
-    def put(self, key: Sequence[Any], found: Floats) -> None:
-        """Keep a measurement."""
-        path = self._path(key)
-        if path is not None:
-            with replacing_file(path) as draft:
-                draft.write_text(json.dumps(found.tolist()), encoding="utf-8")
-
-    def _path(self, key: Sequence[Any]) -> Path | None:
-        if self.folder is None:
-            return None
-        digest = hashlib.blake2b(json.dumps([versions(), *key]).encode(), digest_size=12).hexdigest()
-        return self.folder / f"{key[0]}-{digest}.json"
-
-
 def compare(
     ratings: Ratings,
     design: Design,
     methods: Sequence[VendorMethod],
-    store: Store,
+    cache: MeasurementCache,
     refused: Sequence[Refusal] = (),
 ) -> VendorComparison:
     """Measure every method at every vendor that is to be measured; the first method is `local`.
@@ -131,14 +95,14 @@ def compare(
         method = methods[number]
         shared = _Lazily(method, deal.train(fold), deal.seed)
         for vendor in track(range(design.measured), f"{method.name} at vendors"):
-            key = [method.name, own_code(method), repr(method), data, *deal.key, fold, vendor]
-            measured = store.get(key)
+            key = [data, own_code(method), repr(method), *deal.key, fold, vendor]
+            measured = _cached(cache, method.name, key)
             if measured is not None:
                 reused[number] += 1
             else:
                 part = deal.parts[vendor][fold]
                 measured = errors(method.predictor(shared.value, vendor, part.train, deal.seed), part)
-                store.put(key, measured)
+                cache.put(method.name, key, {"errors": measured})
             found[number, deal.number, fold, vendor] = measured
     results = [
         VendorResult(
@@ -153,6 +117,13 @@ def compare(
         for method, table, again in zip(methods, found, reused, strict=True)
     ]
     return VendorComparison(ratings.name, design.vendors, design.in_words(), results, refused, asdict(design))
+
+
+def _cached(cache: MeasurementCache, name: str, key: Sequence[Any]) -> Floats | None:
+    """The measurement of an earlier command, or None."""
+    found = cache.get(name, key)
+    measured = None if found is None else found.arrays.get("errors")
+    return measured if measured is not None and measured.shape == (2, len(BUCKETS)) else None
 
 
 def errors(predictor: Predictor, fold: Fold) -> Floats:

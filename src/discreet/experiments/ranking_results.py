@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from discreet.evaluation.uncertainty import Difference, Estimate, estimate, pair
 from discreet.experiments.provenance import versions
 from discreet.privacy.guarantee import Guarantee, Scope, shown_epsilon
 from discreet.tabular import Tabular, guarantee_columns, plain
+
+if TYPE_CHECKING:
+    from discreet.experiments.report import Page
 
 
 @dataclass(frozen=True)
@@ -146,7 +149,7 @@ class Comparison(Tabular):
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """The table that people read."""
-        from discreet.experiments.table import headings, rows
+        from discreet.experiments.ranking_table import headings, rows
 
         titles = headings(self)
         lines = [[r.method, r.model, r.epsilon, *(cell.text for cell in r.estimates), r.difference] for r in rows(self)]
@@ -154,13 +157,26 @@ class Comparison(Tabular):
 
     def to_markdown(self) -> str:
         """The table in Markdown, the best of each column bold."""
-        from discreet.experiments.table import markdown_table
+        from discreet.experiments.ranking_table import markdown_table
 
         return markdown_table(self)
 
+    def plots(self) -> dict[str, str]:
+        """AUC by method, and against ε where some method was run at several."""
+        from discreet.experiments.ranking_plots import auc_plot_svg, epsilon_plot_svg
+
+        by_epsilon = epsilon_plot_svg(self)
+        return {"auc": auc_plot_svg(self), **({} if by_epsilon is None else {"epsilon": by_epsilon})}
+
+    def page(self, plots: dict[str, str]) -> Page:
+        """What the report shows."""
+        from discreet.experiments.ranking_table import page
+
+        return page(self, plots)
+
     def footnotes(self) -> list[str]:
         """What the figures are means of, and what stands below the table."""
-        from discreet.experiments.table import legend
+        from discreet.experiments.ranking_table import legend
 
         return [legend(self), *self.notes()]
 

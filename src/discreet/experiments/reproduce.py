@@ -18,9 +18,11 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
 from discreet.evaluation.uncertainty import Estimate
-from discreet.experiments.vendors.comparison import Design, Store, compare
-from discreet.experiments.vendors.figures import dot_plot, line_plot, write_figure
-from discreet.experiments.vendors.results import mean_over_vendors
+from discreet.experiments.cache import MeasurementCache
+from discreet.experiments.drawing import standalone
+from discreet.experiments.rating_comparison import Design, compare
+from discreet.experiments.rating_plots import dot_plot, line_plot
+from discreet.experiments.rating_results import mean_over_vendors
 from discreet.files import claim_folder, mark_files, replacing_file
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Unit
 from discreet.privacy.mechanisms.averages import DPAverage, DPItemAverages
@@ -92,10 +94,10 @@ class Reproduction:
         """Write the table, its figures and the plot."""
         names = [f"{self.name}.{ending}" for ending in ("md", "json", "svg")]
         claim_folder(folder, names)
-        for ending, text in (("md", self.markdown()), ("json", json.dumps(self.to_json(), indent=2))):
-            with replacing_file(folder / f"{self.name}.{ending}") as draft:
-                draft.write_text(text + "\n", encoding="utf-8")
-        write_figure(self.plot(), folder / f"{self.name}.svg")
+        texts = (self.markdown() + "\n", json.dumps(self.to_json(), indent=2) + "\n", standalone(self.plot()))
+        for name, text in zip(names, texts, strict=True):
+            with replacing_file(folder / name) as draft:
+                draft.write_text(text, encoding="utf-8")
         mark_files(folder, names, names)
 
 
@@ -106,7 +108,7 @@ class Effort:
     seeds: int = 1
     iterations: int | None = None
     seed: int = 0
-    store: Store = field(default_factory=lambda: Store(None))
+    cache: MeasurementCache = field(default_factory=MeasurementCache)
 
     def model(self, rank: int, iterations: int) -> GibbsMF:
         """The sampler with the thesis' settings, or with fewer iterations."""
@@ -207,7 +209,7 @@ def _figure_2(ratings: Ratings, effort: Effort) -> Reproduction:
             for epsilon in _VERTICAL_EPSILONS
         ]
         design = effort.design(vendors, distribution=Distribution.VERTICAL)
-        found = [mean_over_vendors(r.rmse) for r in compare(ratings, design, methods, effort.store).results]
+        found = [mean_over_vendors(r.rmse) for r in compare(ratings, design, methods, effort.cache).results]
         noised, plain, fmf = found[:count], found[count], found[count + 1 :]
         for label, part in (("own averages", noised), ("own averages, no noise", [plain] * count), ("FMF", fmf)):
             line = f"{label}, {vendors} vendors"
@@ -230,7 +232,7 @@ def _figure_3(ratings: Ratings, effort: Effort) -> Reproduction:
         methods: list[VendorMethod] = [Local(model)]
         methods += [FMF(epsilon=epsilon, level=Level.RATING) for epsilon in _RATING_EPSILONS]
         methods += [FMF(epsilon=epsilon, level=Level.USER) for epsilon in _USER_EPSILONS]
-        results = compare(ratings, effort.design(vendors, reported=10), methods, effort.store).results
+        results = compare(ratings, effort.design(vendors, reported=10), methods, effort.cache).results
         local = mean_over_vendors(results[0].rmse)
         for result, method in zip(results[1:], methods[1:], strict=True):
             assert isinstance(method, FMF)
@@ -248,10 +250,10 @@ def _figure_3(ratings: Ratings, effort: Effort) -> Reproduction:
 
 def _figure_4(ratings: Ratings, effort: Effort) -> Reproduction:
     model = effort.model(16 if len(ratings) < 500_000 else 24, 100)
-    full = compare(ratings, effort.design(2), [Full(model)], effort.store).results[0]
+    full = compare(ratings, effort.design(2), [Full(model)], effort.cache).results[0]
     rows = [Row("each vendor alone", 1, mean_over_vendors(full.rmse))]
     for vendors in (2, 5, 10):
-        local = compare(ratings, effort.design(vendors), [Local(model)], effort.store).results[0]
+        local = compare(ratings, effort.design(vendors), [Local(model)], effort.cache).results[0]
         rows.append(Row("each vendor alone", vendors, mean_over_vendors(local.rmse)))
     gap = rows[-1].ours.mean - rows[0].ours.mean
     remark = (

@@ -1,18 +1,13 @@
-"""The comparison for people: a table, and one self-contained HTML page with plots and a verdict in words."""
+"""A comparison of vendors' ratings as a table, in Markdown, for the terminal and for the report."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 from discreet.evaluation.grid import Grid
-from discreet.experiments.report import render_page
-from discreet.experiments.table import in_words
-from discreet.experiments.vendors.figures import figures, write_figure
-from discreet.experiments.vendors.results import BUCKETS, VendorComparison, VendorResult, mean_over_vendors
-from discreet.files import claim_folder, mark_files, replacing_file
+from discreet.experiments.ranking_table import figure, in_words
+from discreet.experiments.rating_results import BUCKETS, VendorComparison, VendorResult, mean_over_vendors
+from discreet.experiments.report import Page
 from discreet.privacy.guarantee import shown_epsilon
-from discreet.vendors import REPORT_FILES
+from discreet.tabular import markdown_line
 
 HEADINGS = ("Method", "ε", "Protects", "RMSE", "Gain over local", "Gap closed", "Vendors gaining")
 CAPTIONS = {
@@ -32,13 +27,17 @@ def rich_table(comparison: VendorComparison) -> Grid:
     """The table for the terminal."""
     table = Grid(HEADINGS, left=3, title=f"{comparison.ratings}, {comparison.vendors} vendors")
     for row in rows(comparison):
-        table.add(*(cell.replace(" ± ", " ±").replace(" ▲", "▲").replace(" ▼", "▼") for cell in row))
+        table.add(*map(figure, row))
     return table
 
 
 def markdown_table(comparison: VendorComparison) -> str:
     """The table in Markdown, with how it was measured, what was refused, and the verdict."""
-    lines = [_line(HEADINGS), _line(["---"] * 3 + ["---:"] * 4), *(_line(row) for row in rows(comparison))]
+    lines = [
+        markdown_line(HEADINGS),
+        markdown_line(["---"] * 3 + ["---:"] * 4),
+        *(markdown_line(row) for row in rows(comparison)),
+    ]
     refused = [
         f"- Refused: {each.method}, ε {shown_epsilon(each.epsilon)}: {each.reason}" for each in comparison.refused
     ]
@@ -59,42 +58,20 @@ def legend(comparison: VendorComparison) -> str:
     return f"{comparison.design}. Means ± standard error over vendors; gains are paired by vendor."
 
 
-def html_report(comparison: VendorComparison, plots: dict[str, str], command: str | None = None) -> str:
-    """The report's text."""
-    from markupsafe import Markup
-
-    return render_page(
-        "discreet.vendors",
-        "vendors.html",
-        comparison=comparison,
-        verdict=comparison.verdict(),
-        headings=HEADINGS,
-        rows=rows(comparison),
-        legend=f"{legend(comparison)} {comparison.reuse()}",
-        buckets=BUCKETS,
-        tails=[(result.label, [_number(value) for value in result.tail()]) for result in comparison.results],
-        promises=[(result.label, _promise(result)) for result in comparison.results],
-        refused=[(f"{each.method}, ε {shown_epsilon(each.epsilon)}", each.reason) for each in comparison.refused],
-        plots=[(name, Markup(svg), CAPTIONS[name]) for name, svg in plots.items()],
-        command=command,
-    )
-
-
-def save_comparison(comparison: VendorComparison, folder: Path, command: str | None = None) -> None:
-    """Write report.html, comparison.json and .md, and the plots."""
-    claim_folder(folder, REPORT_FILES)
-    plots = figures(comparison)
-    texts = {
-        "report.html": html_report(comparison, plots, command),
-        "comparison.md": markdown_table(comparison) + "\n",
-        "comparison.json": json.dumps(comparison.to_json(), indent=2, ensure_ascii=False) + "\n",
+def page(comparison: VendorComparison, plots: dict[str, str]) -> Page:
+    """What the report shows."""
+    values = {
+        "verdict": comparison.verdict(),
+        "headings": HEADINGS,
+        "rows": rows(comparison),
+        "legend": f"{legend(comparison)} {comparison.reuse()}",
+        "buckets": BUCKETS,
+        "tails": [(result.label, [_number(value) for value in result.tail()]) for result in comparison.results],
+        "promises": [(result.label, _promise(result)) for result in comparison.results],
+        "refused": [(f"{each.method}, ε {shown_epsilon(each.epsilon)}", each.reason) for each in comparison.refused],
+        "plots": [(name, plot, CAPTIONS[name]) for name, plot in plots.items()],
     }
-    for name, text in texts.items():
-        with replacing_file(folder / name) as draft:
-            draft.write_text(text, encoding="utf-8")
-    for name, svg in plots.items():
-        write_figure(svg, folder / f"{name}.svg")
-    mark_files(folder, REPORT_FILES, [*texts, *(f"{name}.svg" for name in plots)])
+    return Page("rating.html", values)
 
 
 def _row(comparison: VendorComparison, result: VendorResult) -> list[str]:
@@ -126,7 +103,3 @@ def _promise(result: VendorResult) -> str:
 
 def _number(value: float) -> str:
     return "–" if value != value else f"{value:.4f}"
-
-
-def _line(cells: list[str] | tuple[str, ...]) -> str:
-    return "| " + " | ".join(cells) + " |"

@@ -1,1 +1,0 @@
-"""Experiments with vendors who hold ratings."""
