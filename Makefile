@@ -28,11 +28,18 @@ demo: $(READY)  ## Generate a small news world, compare methods on it, write a r
 # One thread each: two workers fill two cores, and sums have the same order in every process.
 test test-slow: export OMP_NUM_THREADS ?= 1
 
-test: $(READY)  ## All tests but the slow ones; with BUSY=yes those that wait for something run at low priority beside all others
+STUTTERING := \
+	tests/nodes/test_deployment_training.py::test_a_host_is_killed_in_a_round_and_the_weights_are_those_of_the_sums \
+	tests/browser/test_browser_page.py::test_reading_lifts_a_topic_at_once_and_asks_nothing \
+	tests/browser/test_browser_tabs.py::test_three_tabs_make_one_label_and_one_sketch \
+	tests/browser/test_browser_tabs.py::test_forgetting_in_one_tab_clears_the_others
+
+test: $(READY)  ## All tests but the slow ones; with BUSY=yes those that wait for something run at low priority beside all others, and some stutter
 ifeq ($(BUSY),yes)
 	@nice -n 5 $(BIN)/pytest -n 2 -m 'waits and not slow' --timeout 900 > .venv/busy.log 2>&1 & waiting=$$!; \
 	$(BIN)/pytest -n 2 -m 'not waits and not slow'; others=$$?; \
 	wait $$waiting; waited=$$?; cat .venv/busy.log; exit $$((others + waited))
+	$(BIN)/pytest -n 2 --stutter $(STUTTERING)
 else
 	$(BIN)/pytest -n 2
 endif

@@ -1,10 +1,12 @@
 """Shared fixtures: where the public data sets and the drafts' test vectors are, if they are."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from stutter import stuttering
 
 WAITING = (
     "browser/",
@@ -20,6 +22,22 @@ settings.register_profile("any machine", deadline=None, suppress_health_check=[H
 settings.load_profile("any machine")  # no example fails for being slow
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # tests run side by side; waiting threads must not spin
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--stutter`, for tests that start processes."""
+    parser.addoption("--stutter", action="store_true", help="stop the processes of each test at random, for up to 2 s")
+
+
+@pytest.fixture(autouse=True)
+def stutter(request: pytest.FixtureRequest) -> Iterator[None]:
+    """With `--stutter`, what a test started stands still again and again."""
+    if not request.config.getoption("--stutter"):
+        yield
+        return
+    with stuttering(seed=len(request.node.nodeid)) as stopped:
+        yield
+    print(f"stood still {len(stopped)} times, {len(set(stopped))} processes")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
