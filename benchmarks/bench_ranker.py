@@ -1,7 +1,9 @@
-"""Exact top-20 of a million articles from an 8-dimensional release, against exact scans of 400-dimensional vectors.
+"""Exact top-20 of 65,000 and 1,000,000 articles from a release of 8 dimensions.
 
-Target: at least 30 times as fast as the scan that a server of reader vectors has to do (numpy, and faiss where it is
-installed). Beside it: how far the ranking is from what the machine's memory can deliver.
+Like with like: numpy multiplies the same scores of the same dimensions and takes the best with `argpartition`. The
+kernel must be at least twice as fast, or it is not worth its lines. Beside it: a scan of 400-dimensional vectors, which
+a server of reader vectors has to do (numpy, and faiss where it is installed; target 30 times), and how far the ranking
+is from what the machine's memory can deliver.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from discreet.serving.topk import ScoreTable, best
 
 ARTICLES, DIMENSIONS, VECTOR, TOP = 1_000_000, 8, 400, 20
 LEAST_RATIO = 30.0
+LIKE_WITH_LIKE = 2.0
 
 
 def milliseconds(run: Callable[[], object], repeats: int) -> float:
@@ -41,8 +44,33 @@ def add_up(values: np.ndarray) -> float:
     return total
 
 
+def like_with_like(articles: int) -> float:
+    """How many times faster than numpy the ranking is with the same scores; the results must be equal."""
+    rng = np.random.default_rng(1)
+    table = ScoreTable.of(rng.standard_normal((articles, DIMENSIONS), dtype=np.float32))
+    columns = np.ascontiguousarray(table.exact.T)
+    base = rng.standard_normal(articles, dtype=np.float32)
+    interests = rng.standard_normal((50, DIMENSIONS), dtype=np.float32)
+
+    def by_numpy(weights: np.ndarray) -> np.ndarray:
+        scores = weights @ columns + base
+        rows = np.argpartition(scores, -TOP)[-TOP:]
+        return rows[np.argsort(-scores[rows])]
+
+    for weights in interests:
+        assert set(best(table, base, weights, TOP)[0].tolist()) == set(by_numpy(weights).tolist())
+    turns = [iter(interests), iter(interests)]
+    ours = milliseconds(lambda: best(table, base, next(turns[0]), TOP), len(interests) - 1)
+    theirs = milliseconds(lambda: by_numpy(next(turns[1])), len(interests) - 1)
+    print(
+        f"{articles:>9,} articles, {DIMENSIONS} dimensions: {ours:.2f} ms, numpy {theirs:.2f} ms, {theirs / ours:.1f}×"
+    )
+    return theirs / ours
+
+
 def main() -> int:
-    """Print all times; 1 if the target is missed."""
+    """Print all times; 1 if a target is missed."""
+    alike = min(like_with_like(articles) for articles in (65_000, ARTICLES))
     rng = np.random.default_rng(0)
     table = ScoreTable.of(rng.standard_normal((ARTICLES, DIMENSIONS), dtype=np.float32))
     base = rng.standard_normal(ARTICLES, dtype=np.float32)
@@ -82,8 +110,9 @@ def main() -> int:
         f"the ranking takes {ours / limit:.1f} times as long"
     )
     ratio = min(peers.values()) / ours
-    met = ratio >= LEAST_RATIO
-    print(f"{'met' if met else 'MISSED'}: ratio ≥ {LEAST_RATIO:g} (least {ratio:.1f})")
+    met = ratio >= LEAST_RATIO and alike >= LIKE_WITH_LIKE
+    print(f"{'met' if met else 'MISSED'}: ratio ≥ {LEAST_RATIO:g} (least {ratio:.1f}),")
+    print(f"with the same dimensions ≥ {LIKE_WITH_LIKE:g} (least {alike:.1f})")
     return 0 if met else 1
 
 

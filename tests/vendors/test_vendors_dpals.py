@@ -12,10 +12,10 @@ from small_ratings import random_ratings, seeds, without_user
 from discreet.data.formats.movielens import read_ratings
 from discreet.data.synthetic.ratings import ratings_world
 from discreet.privacy.guarantee import Adjacency, Adversary, Scope, Status, Unit
+from discreet.privacy.participation import gaussian_epsilon
 from discreet.vendors.method import VendorMethod
 from discreet.vendors.methods.bounding import at_most, clipped, even_weights, own_deviation
 from discreet.vendors.methods.dpals import DPALS
-from discreet.vendors.methods.private_factors import gaussian_epsilon
 from discreet.vendors.methods.private_start import count_and_sum, shares
 from discreet.vendors.methods.user_vectors import ItemFactors, fit_users, normal_equations, unpacked
 from discreet.vendors.partition import folds, partition

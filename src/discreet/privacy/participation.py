@@ -128,7 +128,12 @@ def _one_for_all(multiplier: float, participations: int) -> float:
 
 
 def gaussian_epsilon(multiplier: float, delta: float) -> float:
-    """ε at `delta` of Gaussian noise of so many sensitivities: the inverse of `gaussian_delta`, rounded up."""
+    """ε at `delta` of Gaussian noise of so many sensitivities: the inverse of `gaussian_delta`, rounded up.
+
+    Without noise it is infinite.
+    """
+    if multiplier <= 0:
+        return math.inf
     if gaussian_delta(0.0, multiplier) <= delta:
         return 0.0
     low, high = 0.0, 1.0

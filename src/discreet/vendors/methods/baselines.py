@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.data.ratings import Ratings
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Unit
-from discreet.privacy.mechanisms.averages import DPAverage, DPItemAverages
+from discreet.privacy.mechanisms.averages import DPItemAverages
 from discreet.privacy.noise import SimulatedNoise
 from discreet.privacy.release import SimulatedRelease
 from discreet.vendors.features import local_prior, rating_counts
@@ -84,27 +84,10 @@ class ItemMeans(_Unprotected):
 
 
 @dataclass(frozen=True)
-class BiasedMeans(_Unprotected):
-    """The damped mean of all vendors' ratings of the item, and the damped deviation of the own user from it."""
+class DPAverages:
+    """A rating is the private mean of the item over all vendors (the thesis' Algorithm 2 at each vendor).
 
-    name: ClassVar[str] = "biased_means"
-
-    def share(self, vendors: Sequence[Ratings], seed: int) -> Array:
-        """The items' damped means."""
-        everything = pooled(vendors)
-        overall = everything.value.mean(dtype=np.float64)
-        return np.asarray(overall + _deviations(everything, overall) / (ITEM_DAMPING + rating_counts(everything)))
-
-    def predictor(self, shared: Array, recipient: int, own: Ratings, seed: int) -> Means:
-        """The items' damped means and own users' deviations."""
-        deviation = np.bincount(own.user, own.value - shared[own.item], len(own.users))
-        counts = np.bincount(own.user, minlength=len(own.users))
-        return Means(shared, deviation / (USER_DAMPING + counts), own.scale)
-
-
-@dataclass(frozen=True)
-class _PrivateAverages:
-    """Each vendor releases noised sums and counts once; a recipient adds its own without noise.
+    Each vendor releases noised sums and counts once; a recipient adds its own without noise.
 
     With the unit rating, ε holds for adding or removing one rating of a user, and a user with n ratings has n·ε. With
     the unit user, each user contributes at most `ratings_per_user` ratings, drawn at random, each noised for
@@ -112,6 +95,7 @@ class _PrivateAverages:
     different people, so a user is in one release only, however many vendors take part.
     """
 
+    name: ClassVar[str] = "dp_averages"
     epsilon: float
     unit: Unit = Unit.RATING
     ratings_per_user: int = 20
@@ -133,54 +117,6 @@ class _PrivateAverages:
         if self.unit is Unit.RATING:
             return ratings
         return selected(ratings, at_most(ratings.user, self.ratings_per_user, rng))
-
-
-@dataclass(frozen=True)
-class DPGlobalMean(_PrivateAverages):
-    """Every rating is the private mean of all vendors' ratings (the thesis' Algorithm 1 at each vendor)."""
-
-    name: ClassVar[str] = "dp_global_mean"
-
-    def mechanism(self, scale: tuple[float, float]) -> DPAverage:
-        """What each vendor applies to its ratings."""
-        return DPAverage(
-            epsilon=self.per_rating,
-            lowest=scale[0],
-            highest=scale[1],
-            unit=self.unit,
-            adjacency=Adjacency.ADD_REMOVE,
-            adversary=Adversary.OTHER_VENDORS,
-            ratings_per_user=self.ratings_per_user if self.unit is Unit.USER else None,
-        )
-
-    def share(self, vendors: Sequence[Ratings], seed: int) -> list[SimulatedRelease]:
-        """A release of each vendor."""
-        releases = []
-        for ratings, stream in zip(vendors, np.random.SeedSequence(seed).spawn(len(vendors)), strict=True):
-            choice, noise = stream.spawn(2)
-            part = self.contributed(ratings, np.random.default_rng(choice))
-            releases.append(self.mechanism(ratings.scale).release((part.value, part.user), SimulatedNoise(noise)))
-        return releases
-
-    def predictor(self, shared: list[SimulatedRelease], recipient: int, own: Ratings, seed: int) -> Means:
-        """The quotient of all sums and counts, the own ones exact."""
-        mechanism = self.mechanism(own.scale)
-        sums, counts = mechanism.centred(own.value).sum(), float(len(own))
-        for vendor, release in enumerate(shared):
-            if vendor != recipient:
-                sums, counts = sums + release.values[0], counts + release.values[1]
-        return _of_items(np.full(len(own.items), mechanism.averages(sums, counts)), own)
-
-    def guarantee(self, vendors: int) -> Guarantee:
-        """That of one release, whatever the number of vendors and the scale of ratings."""
-        return self.mechanism((0.0, 1.0)).guarantee()
-
-
-@dataclass(frozen=True)
-class DPAverages(_PrivateAverages):
-    """A rating is the private mean of the item over all vendors (the thesis' Algorithm 2 at each vendor)."""
-
-    name: ClassVar[str] = "dp_averages"
 
     def mechanism(self, scale: tuple[float, float], items: int) -> DPItemAverages:
         """What each vendor applies to its ratings."""

@@ -11,8 +11,9 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.mechanisms.base import Calibration
+from discreet.privacy.participation import gaussian_epsilon
 from discreet.vendors.methods.descent import Descent, descend_for_ratings
-from discreet.vendors.methods.private_factors import PrivateFactors, gaussian_epsilon
+from discreet.vendors.methods.private_factors import PrivateFactors
 from discreet.vendors.methods.private_start import RATING_SPREAD, shares
 from discreet.vendors.methods.user_vectors import ItemFactors
 from discreet.vendors.partition import Level

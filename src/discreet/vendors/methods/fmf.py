@@ -19,10 +19,11 @@ from discreet.data.ratings import Ratings
 from discreet.privacy.accounting import calibrate, sampled_rounds
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.mechanisms.base import Calibration
+from discreet.privacy.participation import gaussian_epsilon
 from discreet.vendors.method import Predictor
 from discreet.vendors.methods.bounding import at_most, own_deviation
 from discreet.vendors.methods.descent import Descent, descend_for_ratings, descend_for_users
-from discreet.vendors.methods.private_factors import PrivateFactors, gaussian_epsilon
+from discreet.vendors.methods.private_factors import PrivateFactors
 from discreet.vendors.methods.private_start import shares
 from discreet.vendors.methods.user_vectors import ItemFactors
 from discreet.vendors.methods.vertical import SharedUsers, VerticalPredictor, transposed

@@ -28,7 +28,7 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.privacy.guarantee import Adversary, Guarantee, Scope, Status
 from discreet.privacy.mechanisms.base import Calibration
-from discreet.privacy.mechanisms.gaussian import analytic_multiplier, gaussian_delta
+from discreet.privacy.mechanisms.gaussian import analytic_multiplier
 from discreet.vendors.methods.user_vectors import USUAL_RIDGE, FactorPredictor, ItemFactors, UserRidge, fit_users
 from discreet.vendors.partition import Level, pooled
 
@@ -93,18 +93,3 @@ class PrivateFactors(ABC):
             version=self.version,
             claimed_epsilon=claimed,
         )
-
-
-def gaussian_epsilon(multiplier: float, delta: float) -> float:
-    """The least ε, rounded up, at which Gaussian noise of so many sensitivities is (ε, δ)-DP; infinity for no noise."""
-    if multiplier <= 0:
-        return math.inf
-    low, high = 0.0, 1.0
-    if gaussian_delta(0.0, multiplier) <= delta:
-        return 0.0
-    while gaussian_delta(high, multiplier) > delta:
-        low, high = high, 2 * high
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if gaussian_delta(middle, multiplier) > delta else (low, middle)
-    return high
