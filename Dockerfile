@@ -18,7 +18,7 @@ COPY src ./src
 RUN pip install --no-cache-dir --no-deps --no-build-isolation '.[serve,lm,postgres]'
 
 USER discreet
-ENV OMP_WAIT_POLICY=PASSIVE OMP_NUM_THREADS=1 NUMBA_CACHE_DIR=/tmp/numba XDG_CACHE_HOME=/tmp/cache MPLCONFIGDIR=/tmp/matplotlib
+ENV OMP_WAIT_POLICY=PASSIVE OMP_NUM_THREADS=1 NUMBA_CACHE_DIR=/tmp/numba XDG_CACHE_HOME=/tmp/cache
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
     CMD python -c "import urllib.request as u; u.urlopen('http://127.0.0.1:8000/healthz', timeout=2)"

@@ -19,7 +19,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PIP) --dry-run --no-deps --report .venv/torch.json $(TORCH)
 	@$(BIN)/python -c "$$WITHOUT_GPU" || echo "The torch that pip finds here brings 3.4 GB of GPU libraries, which Discreet does not need. For the CPU build press Ctrl-C and say where it is: make TORCH='torch==2.13.0 --extra-index-url ADDRESS', with the address that PyTorch's installation page gives for CPU, or make TORCH=FILE.whl"
 	@$(PIP) $(TORCH)
-	@$(PIP) --editable '.[lm,serve,postgres,onnx,flower,docs,dev]'
+	@$(PIP) --editable '.[all,docs,dev]'
 	@touch $@
 
 demo: $(READY)  ## Generate a small news world, compare methods on it, write a report, serve a page (Ctrl-C ends it)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from discreet.extras import needing_extras
 from discreet.version import __version__
 
 _PUBLIC = {
@@ -94,7 +95,8 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"discreet has no '{name}'; it has {', '.join(_PUBLIC)}")
-    value = getattr(import_module(_PUBLIC[name]), name)
+    with needing_extras():
+        value = getattr(import_module(_PUBLIC[name]), name)
     globals()[name] = value
     return value
 

@@ -36,4 +36,5 @@ class MissingExtraError(DiscreetError):
     """A library of an optional part is not installed."""
 
     def __init__(self, library: str, extra: str) -> None:
+        self.extra = extra
         super().__init__(f"{library} is not installed; it comes with: pip install 'discreet[{extra}]'")

@@ -93,4 +93,4 @@ def notice(message: str) -> None:
     """Say one line to whoever is watching, as it stands: square brackets are no markup."""
     progress = _progress.get()
     if progress is not None:
-        progress.console.print(message, style="dim", highlight=False, markup=False)
+        progress.console.print(message, style="dim", highlight=False, markup=False, soft_wrap=True)

@@ -10,7 +10,7 @@ import pytest
 from prio3_vectors import all_vectors
 from typer.testing import CliRunner
 
-from discreet.aggregation import check_vector
+from discreet.aggregation.prio3.vectors import check_vector
 from discreet.cli import main
 from discreet.cli.app import app
 from discreet.errors import DiscreetError

@@ -57,10 +57,19 @@ def test_what_is_copied_exists_and_is_sent_to_the_daemon():
         assert path in allowed
 
 
+def needs_of(extra):
+    """What an extra brings, with the extras that it names in turn."""
+    for one in PROJECT["optional-dependencies"][extra]:
+        if inner := re.fullmatch(r"discreet\[([a-z,]+)\]", one):
+            yield from (need for name in inner.group(1).split(",") for need in needs_of(name))
+        else:
+            yield one
+
+
 def test_the_image_has_what_serving_from_postgres_needs():
     extras = pin_image().image_extras(DOCKERFILE)[2:-1].split(",")
     assert {"serve", "postgres", "lm"} <= set(extras) <= set(PROJECT["optional-dependencies"])
-    needed = PROJECT["dependencies"] + [one for extra in extras for one in PROJECT["optional-dependencies"][extra]]
+    needed = PROJECT["dependencies"] + [one for extra in extras for one in needs_of(extra)]
     names = {re.match(r"[\w-]+", one).group().lower().replace("_", "-") for one in needed}
     pinned = pins("requirements-image.txt")
     assert names <= set(pinned), "run .ci/pin_image.py"

@@ -2,7 +2,6 @@
 
 from discreet.aggregation.contribution import Contribution
 from discreet.aggregation.noise import share_noise
-from discreet.aggregation.prio3.vectors import VectorCheck, check_vector
 from discreet.aggregation.sums import NoisySum, PlainSums, Sums
 from discreet.aggregation.task import Task
 
@@ -12,7 +11,5 @@ __all__ = [
     "PlainSums",
     "Sums",
     "Task",
-    "VectorCheck",
-    "check_vector",
     "share_noise",
 ]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib
 
+from discreet.errors import MissingExtraError
+from discreet.extras import needing_extras
+
 MODULES = (
     "discreet.audits.mechanisms",
     "discreet.audits.leak.canary",
@@ -17,7 +20,17 @@ MODULES = (
 """Modules that register audits when they are imported."""
 
 
-def load_audits() -> None:
-    """Import them all."""
+def load_audits() -> list[str]:
+    """Import them all.
+
+    Returns:
+        A line for each module that needs an extra which is not installed.
+    """
+    missing = []
     for module in MODULES:
-        importlib.import_module(module)
+        try:
+            with needing_extras():
+                importlib.import_module(module)
+        except MissingExtraError as error:
+            missing.append(f"the audits in {module} are left out: {error}")
+    return missing

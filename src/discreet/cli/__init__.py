@@ -14,8 +14,8 @@ from collections.abc import Sequence
 import click
 
 from discreet.cli.app import app
-from discreet.cli.extras import missing_extra
 from discreet.errors import DiscreetError
+from discreet.extras import needing_extras
 from discreet.progress import is_verbose, shown
 
 # Threads that wait for work should sleep, not spin: on a busy machine spinning costs fifty times the work itself.
@@ -40,7 +40,8 @@ def run(arguments: Sequence[str]) -> int:
 
 def _run(arguments: list[str]) -> int:
     try:
-        code = app(arguments, prog_name="discreet", standalone_mode=False)
+        with needing_extras():
+            code = app(arguments, prog_name="discreet", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError:
         return 2  # the help itself has been printed
     except click.UsageError as error:
@@ -52,10 +53,6 @@ def _run(arguments: list[str]) -> int:
         code = INTERRUPTED
     except DiscreetError as error:
         return _fail(str(error))
-    except ModuleNotFoundError as error:
-        if (missing := missing_extra(error)) is None:
-            raise
-        return _fail(str(missing))
     except MemoryError as error:
         return _fail(
             f"there is not enough memory ({str(error) or 'no more is known'}); use less data or smaller settings"

@@ -129,7 +129,7 @@ def check_vector(
 
     Example: discreet aggregate check-vector test_vec/vdaf/Prio3*.json
     """
-    from discreet.aggregation import check_vector
+    from discreet.aggregation.prio3.vectors import check_vector
 
     for file in files:
         checked = check_vector(file)

@@ -12,6 +12,8 @@ from rich.table import Table
 
 from discreet.cli.options import AsJson, console, print_json
 from discreet.errors import DiscreetError
+from discreet.extras import require_extra
+from discreet.progress import notice
 
 if TYPE_CHECKING:
     from discreet.audits import Finding
@@ -48,8 +50,11 @@ def audit(
 
     if plot is not None and plot.suffix not in PLOT_FORMATS:
         raise DiscreetError(f"{plot}: a plot's name ends in {', '.join(PLOT_FORMATS)}")
+    if plot is not None:
+        require_extra("plots")
     load_plugins()
-    load_audits()
+    for line in load_audits():
+        notice(line)
     findings = run(selected(mechanisms or []), seed=seed)
     if plot is not None:
         draw(findings, plot)

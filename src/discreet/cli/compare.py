@@ -22,6 +22,7 @@ from discreet.cli.options import (
     parse_epsilons,
     parse_settings,
     print_json,
+    report_page,
     say,
 )
 from discreet.experiments import REPORT_FILES
@@ -70,6 +71,7 @@ def compare(
     """
     check_format(table_format)
     claim_folder(out, REPORT_FILES)
+    page = report_page(out)
     from discreet.data.open import open_with_train
     from discreet.data.split import half_of_readers
     from discreet.experiments.cache import MeasurementCache
@@ -96,4 +98,4 @@ def compare(
         print(comparison.formatted(table_format))
     else:
         console.print(rich_table(comparison))
-        say(f"Report: {out / 'report.html'}")
+        say(f"Report: {page}")

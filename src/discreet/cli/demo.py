@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import Seed, Text, console, say
+from discreet.cli.options import Seed, Text, console, report_page, say
 
 if TYPE_CHECKING:
     from discreet.data.news import NewsData
@@ -49,7 +49,7 @@ def demo(
     from discreet.serving.addresses import listen
 
     listener = None if no_serve else listen("127.0.0.1", port)
-    world = out / "world"
+    page, world = report_page(out / "report"), out / "world"
     console.print(f"[bold]1.[/] Generating a news world of {readers:,} readers …", highlight=False)
     write_mind(news_world(readers, seed=seed), world, overwrite=True)
     data = open_news(world)
@@ -70,7 +70,7 @@ def demo(
     promises = {result.method: result.guarantee for result in comparison.results}
     say(f"dp_fedavg adds noise to a secure sum of all readers' updates: {promises['dp_fedavg']}.")
     say(f"click_reports releases noised counts and labels once: {promises['click_reports']}.")
-    say(f"3. Report: {out / 'report' / 'report.html'}")
+    say(f"3. Report: {page}")
     if listener is None:
         return
     run = out / "run"

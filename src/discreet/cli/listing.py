@@ -3,42 +3,94 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 from rich.table import Table
 
 from discreet.cli.options import AsJson, console, print_json
+from discreet.errors import MissingExtraError
+from discreet.extras import needing_extras
+from discreet.progress import notice
+
+Rows = list[dict[str, Any]]
 
 
 def list_all(as_json: AsJson = False) -> None:
     """Show methods with their settings, models, privacy mechanisms, vendors' methods and experiments, a line each."""
-    from discreet.experiments.reproduce import EXPERIMENTS
-    from discreet.methods.registry import METHODS, setting_schema
-    from discreet.models.registry import MODELS
     from discreet.plugins import load_plugins
-    from discreet.privacy.mechanisms.registry import MECHANISMS
-    from discreet.vendors.registry import METHODS as VENDOR_METHODS
 
     load_plugins()
-    methods = [{"method": n, "about": _first_line(m), "settings": setting_schema(n)} for n, m in METHODS.items()]
-    models = [{"model": name, "about": _first_line(model)} for name, model in MODELS.items()]
-    mechanisms = [{"mechanism": name, "about": mechanism.summary} for name, mechanism in MECHANISMS.items()]
-    vendor_methods = [{"vendors' method": name, "about": known.about} for name, known in VENDOR_METHODS.items()]
-    experiments = [{"experiment": name, "about": experiment.about} for name, experiment in EXPERIMENTS.items()]
+    found: dict[str, Rows | None] = {}
+    for kind, rows_of in _KINDS.items():
+        try:
+            with needing_extras():
+                found[kind] = rows_of()
+        except MissingExtraError as error:
+            found[kind] = None
+            notice(f"{kind.replace('_', ' ')} are not listed: {error}")
     if as_json:
-        named = [{"method": row["vendors' method"], "about": row["about"]} for row in vendor_methods]
-        shown = {"methods": methods, "models": models, "mechanisms": mechanisms}
-        print_json({**shown, "vendor_methods": named, "experiments": experiments})
+        print_json(found)
         return
-    tables: dict[str, list[dict[str, Any]]] = {"method": methods, "model": models, "mechanism": mechanisms}
-    for title, rows in {**tables, "vendors' method": vendor_methods, "experiment": experiments}.items():
-        table = Table(title.capitalize(), "What it is", box=None, pad_edge=False, header_style="bold")
-        for row in rows:
-            chosen = [f"{name}={given['default']}" for name, given in row.get("settings", {}).items()]
-            settings = f"\n[dim]settings: {', '.join(chosen)}[/]" if chosen else ""
-            table.add_row(str(row[title]), f"{row['about']}{settings}")
-        console.print(table)
-        console.print()
+    for kind, rows in found.items():
+        if rows:
+            _show(_TITLES[kind], rows)
+
+
+def _methods() -> Rows:
+    from discreet.methods.registry import METHODS, setting_schema
+
+    return [{"method": name, "about": _first_line(m), "settings": setting_schema(name)} for name, m in METHODS.items()]
+
+
+def _models() -> Rows:
+    from discreet.models.registry import MODELS
+
+    return [{"model": name, "about": _first_line(model)} for name, model in MODELS.items()]
+
+
+def _mechanisms() -> Rows:
+    from discreet.privacy.mechanisms.registry import MECHANISMS
+
+    return [{"mechanism": name, "about": mechanism.summary} for name, mechanism in MECHANISMS.items()]
+
+
+def _vendor_methods() -> Rows:
+    from discreet.vendors.registry import METHODS
+
+    return [{"method": name, "about": known.about} for name, known in METHODS.items()]
+
+
+def _experiments() -> Rows:
+    from discreet.experiments.reproduce import EXPERIMENTS
+
+    return [{"experiment": name, "about": experiment.about} for name, experiment in EXPERIMENTS.items()]
+
+
+_KINDS: dict[str, Callable[[], Rows]] = {
+    "methods": _methods,
+    "models": _models,
+    "mechanisms": _mechanisms,
+    "vendor_methods": _vendor_methods,
+    "experiments": _experiments,
+}
+_TITLES = {
+    "methods": "Method",
+    "models": "Model",
+    "mechanisms": "Mechanism",
+    "vendor_methods": "Vendors' method",
+    "experiments": "Experiment",
+}
+
+
+def _show(title: str, rows: Rows) -> None:
+    table = Table(title, "What it is", box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        chosen = [f"{name}={given['default']}" for name, given in row.get("settings", {}).items()]
+        settings = f"\n[dim]settings: {', '.join(chosen)}[/]" if chosen else ""
+        table.add_row(str(next(iter(row.values()))), f"{row['about']}{settings}")
+    console.print(table)
+    console.print()
 
 
 def _first_line(thing: object) -> str:

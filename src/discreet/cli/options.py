@@ -10,6 +10,8 @@ import typer
 from rich.console import Console
 
 from discreet.errors import DiscreetError, InputError
+from discreet.extras import has_extra
+from discreet.progress import notice
 
 
 def _existing_text(source: str) -> str:
@@ -61,6 +63,14 @@ Format = Annotated[
 Fresh = Annotated[bool, typer.Option("--fresh", help="Measure everything anew, whatever is kept in OUT/measurements.")]
 
 console = Console()
+
+
+def report_page(folder: Path) -> Path:
+    """The file of a report that people open; where the extra `plots` is missing, a notice says so beforehand."""
+    if has_extra("plots"):
+        return folder / "report.html"
+    notice("no report.html and no plots are made; they need: pip install 'discreet[plots]'")
+    return folder / "comparison.md"
 
 
 def say(line: str) -> None:

@@ -10,6 +10,7 @@ import typer
 from discreet.cli.options import AsJson, Fresh, Seed, console, print_json, say
 from discreet.cli.vendors import RatingsPath, within_scale
 from discreet.errors import DiscreetError
+from discreet.extras import require_extra
 from discreet.files import claim_folder
 
 
@@ -35,6 +36,7 @@ def reproduce(
     Example: discreet reproduce table-1 ml-1m.zip
     """
     claim_folder(out, [f"{name}.{ending}" for ending in ("md", "json", "svg")])
+    require_extra("plots")
     from discreet.data.open import open_ratings
     from discreet.evaluation.grid import Grid
     from discreet.experiments.cache import MeasurementCache

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import AsJson, Format, Fresh, Seed, console, parse_epsilons, print_json, say
+from discreet.cli.options import AsJson, Format, Fresh, Seed, console, parse_epsilons, print_json, report_page, say
 from discreet.errors import DiscreetError
 from discreet.experiments import REPORT_FILES
 from discreet.files import claim_folder
@@ -105,6 +105,7 @@ def compare(
     """
     check_format(table_format)
     claim_folder(out, REPORT_FILES)
+    page = report_page(out)
     from discreet.data.open import open_ratings
     from discreet.experiments.cache import MeasurementCache
     from discreet.experiments.rating_comparison import Design
@@ -145,7 +146,7 @@ def compare(
     say(f"{legend(comparison)} ▲▼: beyond chance (95 %). {comparison.reuse()}".rstrip())
     for sentence in comparison.verdict():
         say(sentence)
-    say(f"Report: {out / 'report.html'}")
+    say(f"Report: {page}")
 
 
 def within_scale(path: Path, ratings: Ratings, given: str | None) -> Ratings:

@@ -7,13 +7,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.extras import has_extra
+
 
 def write_curve(folder: Path, losses: NDArray[np.floating], watched: NDArray[np.floating]) -> None:
-    """Write `rounds.csv` and `curve.svg`; `watched` has rows of (round, AUC)."""
+    """Write `rounds.csv`, and `curve.svg` where the extra `plots` is installed; `watched` has rows of (round, AUC)."""
     auc = {int(number): value for number, value in watched}
     lines = [f"{number},{loss:.6f},{auc.get(number, '')}" for number, loss in enumerate(losses.tolist(), start=1)]
     (folder / "rounds.csv").write_text("\n".join(["round,loss,auc", *lines]) + "\n", encoding="utf-8")
-    _draw(folder / "curve.svg", losses, watched)
+    if has_extra("plots"):
+        _draw(folder / "curve.svg", losses, watched)
 
 
 def _draw(path: Path, losses: NDArray[np.floating], watched: NDArray[np.floating]) -> None:

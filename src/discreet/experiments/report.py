@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from discreet.experiments import REPORT_FILES
 from discreet.experiments.drawing import color_scheme_css, standalone
+from discreet.extras import has_extra
 from discreet.files import claim_folder, mark_files, replacing_file
 
 
@@ -39,11 +40,14 @@ class Reportable(Protocol):
 
 
 def save_report(comparison: Reportable, folder: Path, command: str | None = None) -> None:
-    """Write report.html, comparison.md, comparison.json, and the plots; `command` is shown on the page."""
+    """Write comparison.md and comparison.json; with the extra `plots` also the plots, and report.html.
+
+    `command` is shown on the page.
+    """
     claim_folder(folder, REPORT_FILES)
-    plots = comparison.plots()
+    plots = comparison.plots() if has_extra("plots") else {}
     texts = {
-        "report.html": html_report(comparison, plots, command),
+        **({"report.html": html_report(comparison, plots, command)} if plots else {}),
         "comparison.md": comparison.to_markdown() + "\n",
         "comparison.json": json.dumps(comparison.to_json(), indent=2, ensure_ascii=False) + "\n",
         **{f"{name}.svg": standalone(plot) for name, plot in plots.items()},

@@ -17,7 +17,6 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.noise_kernels import DONE, MORE_BYTES, fill
 from discreet.privacy.noise_tables import LARGEST_SCALE, SMALLEST_SCALE, Tables, gaussian_tables, laplace_tables
 
 
@@ -64,6 +63,8 @@ class Noise(ABC):
         return np.asarray(drawn < numerator)
 
     def _fill(self, tables_of: Callable[[Fraction, int], Tables], scale: Fraction, size: int) -> NDArray[np.int64]:
+        from discreet.privacy.noise_kernels import DONE, MORE_BYTES, fill
+
         out = np.empty(size, np.int64)
         digits, done, used, wanting = 8, 0, 0, MORE_BYTES
         source = np.empty(0, np.uint8)

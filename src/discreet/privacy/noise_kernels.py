@@ -8,21 +8,35 @@ bytes, the sampler asks for a longer table. No floating-point number takes part.
 When a sample needs more bytes or digits than there are, the kernel gives back where in the source that sample began,
 and the caller runs it again with the same bytes and more behind them. So the sample is continued and not drawn anew,
 which would favour samples that need few bytes.
+
+numba compiles the sampler where it is installed (the extra `train`). Without it the same functions run as Python: the
+same noise from the same bytes, a few hundred times slower, which is enough for one device.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar, cast
+
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 DONE, MORE_BYTES, MORE_DIGITS = 0, 1, 2
 
 Bytes = NDArray[np.uint8]
 Integers = NDArray[np.int64]
+Function = TypeVar("Function", bound=Callable[..., object])
 
 
-@njit(cache=True, error_model="numpy")
+def _compiled(function: Function) -> Function:
+    try:
+        from numba import njit
+    except ModuleNotFoundError:
+        return function
+    return cast(Function, njit(cache=True, error_model="numpy")(function))
+
+
+@_compiled
 def _below_digits(digits: Bytes, source: Bytes, state: Integers) -> bool:
     """Whether a fresh uniform real is below the number with these digits."""
     for digit in digits:
@@ -37,7 +51,7 @@ def _below_digits(digits: Bytes, source: Bytes, state: Integers) -> bool:
     return False
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _bits(count: int, source: Bytes, state: Integers) -> int:
     """A uniform integer of `count` bits."""
     drawn = np.int64(0)
@@ -50,7 +64,7 @@ def _bits(count: int, source: Bytes, state: Integers) -> int:
     return int(drawn & ((np.int64(1) << count) - 1))
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _below(bound: int, source: Bytes, state: Integers) -> int:
     """A uniform integer of {0, …, bound − 1}: the fewest bits that hold it, drawn again while they are too large."""
     count = 0
@@ -62,7 +76,7 @@ def _below(bound: int, source: Bytes, state: Integers) -> int:
     return drawn
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _cell(cumulative: Bytes, guide: Integers, source: Bytes, state: Integers) -> int:
     """The first cell whose cumulative probability is above a fresh uniform real."""
     start = state[0]
@@ -91,7 +105,7 @@ def _cell(cumulative: Bytes, guide: Integers, source: Bytes, state: Integers) ->
     return 0
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def _coin(kappa: Bytes, c: int, j: int, bits: int, quadratic: bool, source: Bytes, state: Integers) -> bool:
     """Bernoulli(e^{−f·κ}) with f = j/w, or f = (j/w)·(2c + j/w)/(2c + 1) if `quadratic`; w = 2^bits.
 
@@ -111,7 +125,7 @@ def _coin(kappa: Bytes, c: int, j: int, bits: int, quadratic: bool, source: Byte
     return length % 2 == 0
 
 
-@njit(cache=True, error_model="numpy")
+@_compiled
 def fill(
     cumulative: Bytes,
     guide: Integers,

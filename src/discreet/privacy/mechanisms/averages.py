@@ -5,18 +5,19 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from dp_accounting import DpEvent
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.privacy.accounting.events import ApproximateDpEvent
 from discreet.privacy.guarantee import Adjacency, Guarantee, Unit
 from discreet.privacy.mechanisms.base import Mechanism, Sensitivity
 from discreet.privacy.mechanisms.checks import check_count, check_epsilon, checked_matrix
 from discreet.privacy.noise import Noise, rounded_up
 from discreet.privacy.release import LatticePayload, Release, SimulatedRelease
+
+if TYPE_CHECKING:
+    from dp_accounting import DpEvent
 
 GLOBAL_SHARE = Fraction(1, 100)
 """The share of ε that Algorithm 2 gives to the global average."""
@@ -90,6 +91,8 @@ class _RatingAverages(Mechanism):
 
     def event(self) -> DpEvent:
         """Pure ε for the chosen unit."""
+        from discreet.privacy.accounting.events import ApproximateDpEvent
+
         return ApproximateDpEvent(self.unit_epsilon)
 
     def guarantee(self) -> Guarantee:

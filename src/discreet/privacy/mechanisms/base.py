@@ -6,13 +6,14 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar, overload
-
-from dp_accounting import DpEvent
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 from discreet.privacy.noise import Noise, SecureNoise, SimulatedNoise
 from discreet.privacy.release import Payload, Release, SimulatedRelease, seal
+
+if TYPE_CHECKING:
+    from dp_accounting import DpEvent
 
 
 class Calibration(StrEnum):

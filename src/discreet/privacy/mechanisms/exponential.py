@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from dp_accounting import DpEvent
 
-from discreet.privacy.accounting.events import ApproximateDpEvent
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.mechanisms.base import Mechanism, Sensitivity
 from discreet.privacy.mechanisms.checks import check_count, check_epsilon, check_positive, checked_vector
 from discreet.privacy.mechanisms.choice import ONE, exp_weight
 from discreet.privacy.noise import Noise
 from discreet.privacy.release import LatticePayload
+
+if TYPE_CHECKING:
+    from dp_accounting import DpEvent
 
 LEVELS = 64
 """Scores are rounded down to this many levels per sensitivity; one more is paid for, for the scores' own rounding."""
@@ -65,6 +66,8 @@ class Exponential(Mechanism):
 
     def event(self) -> DpEvent:
         """Pure ε."""
+        from discreet.privacy.accounting.events import ApproximateDpEvent
+
         return ApproximateDpEvent(self.epsilon)
 
     def guarantee(self) -> Guarantee:

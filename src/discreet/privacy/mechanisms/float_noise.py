@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from dp_accounting import DpEvent, NonPrivateDpEvent
 from numpy.typing import NDArray
 
 from discreet.privacy.guarantee import Guarantee
@@ -14,6 +13,9 @@ from discreet.privacy.mechanisms.base import Mechanism, Sensitivity
 from discreet.privacy.mechanisms.checks import check_count, check_delta, check_epsilon, check_positive, checked_vector
 from discreet.privacy.noise import Noise
 from discreet.privacy.release import FloatPayload, simulated_only
+
+if TYPE_CHECKING:
+    from dp_accounting import DpEvent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +59,8 @@ class FloatNoise(Mechanism):
 
     def event(self) -> DpEvent:
         """Not private."""
+        from dp_accounting import NonPrivateDpEvent
+
         return NonPrivateDpEvent()
 
     def guarantee(self) -> Guarantee:

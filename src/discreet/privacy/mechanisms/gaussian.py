@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from dp_accounting import DpEvent, GaussianDpEvent
 from numpy.typing import NDArray
-from scipy.special import log_ndtr
 
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.mechanisms.base import Mechanism, Sensitivity
@@ -17,9 +15,14 @@ from discreet.privacy.mechanisms.checks import check_count, check_delta, check_e
 from discreet.privacy.noise import Noise
 from discreet.privacy.release import FloatPayload, simulated_only
 
+if TYPE_CHECKING:
+    from dp_accounting import DpEvent
+
 
 def gaussian_delta(epsilon: float, multiplier: float) -> float:
     """δ of Gaussian noise of `multiplier` sensitivities: Φ(Δ/2σ − εσ/Δ) − e^ε·Φ(−Δ/2σ − εσ/Δ) (Balle, Wang, Thm 8)."""
+    from scipy.special import log_ndtr
+
     first = log_ndtr(0.5 / multiplier - epsilon * multiplier)
     second = epsilon + log_ndtr(-0.5 / multiplier - epsilon * multiplier)
     return float(math.exp(first) * -math.expm1(min(0.0, second - first)))
@@ -85,6 +88,8 @@ class AnalyticGaussian(Mechanism):
 
     def event(self) -> DpEvent:
         """Gaussian noise of σ/Δ₂ sensitivities."""
+        from dp_accounting import GaussianDpEvent
+
         return GaussianDpEvent(self.sigma / self.l2)
 
     def guarantee(self) -> Guarantee:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from dp_accounting import DpEvent, NonPrivateDpEvent
 
-from discreet.privacy.accounting.events import ApproximateDpEvent
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.mechanisms.base import Mechanism, Sensitivity
 from discreet.privacy.mechanisms.checks import check_count, check_epsilon, check_substitution, checked_index
@@ -17,6 +15,9 @@ from discreet.privacy.mechanisms.choice import ONE, exp_weight
 from discreet.privacy.mechanisms.subset_selection import uniform_subset
 from discreet.privacy.noise import Noise
 from discreet.privacy.release import LatticePayload
+
+if TYPE_CHECKING:
+    from dp_accounting import DpEvent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +75,10 @@ class LabelPermutation(Mechanism):
 
     def event(self) -> DpEvent:
         """Not private at all, unless every article is shown."""
+        from dp_accounting import NonPrivateDpEvent
+
+        from discreet.privacy.accounting.events import ApproximateDpEvent
+
         return ApproximateDpEvent(self.epsilon) if self._shows_all else NonPrivateDpEvent()
 
     def guarantee(self) -> Guarantee:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from dp_accounting import DpEvent, LaplaceDpEvent
 from numpy.typing import NDArray
 
 from discreet.privacy.guarantee import Guarantee
@@ -13,6 +12,9 @@ from discreet.privacy.mechanisms.base import Mechanism, Sensitivity
 from discreet.privacy.mechanisms.checks import check_count, check_epsilon, check_positive, checked_vector
 from discreet.privacy.noise import Noise
 from discreet.privacy.release import FloatPayload, simulated_only
+
+if TYPE_CHECKING:
+    from dp_accounting import DpEvent
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class Laplace(Mechanism):
 
     def event(self) -> DpEvent:
         """Laplace noise of 1/ε sensitivities."""
+        from dp_accounting import LaplaceDpEvent
+
         return LaplaceDpEvent(1 / self.epsilon)
 
     def guarantee(self) -> Guarantee:

@@ -7,11 +7,9 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from dp_accounting import DpEvent, ZCDpEvent
-from dp_accounting.dp_event import DiscreteLaplaceDpEvent
 from numpy.typing import NDArray
 
 from discreet.privacy.accounting.zcdp import gaussian_rho, zcdp_epsilon
@@ -20,6 +18,9 @@ from discreet.privacy.mechanisms.base import Calibration, Mechanism
 from discreet.privacy.mechanisms.checks import check_delta, check_epsilon
 from discreet.privacy.noise import Noise, rounded_up
 from discreet.privacy.release import LatticePayload
+
+if TYPE_CHECKING:
+    from dp_accounting import DpEvent
 
 FLOAT_SLACK = 2.0**-40
 """More than float64 errs, relatively, on the way to the lattice; bounds are widened or values shrunk by it."""
@@ -136,6 +137,9 @@ class LatticeMechanism(Mechanism):
 
     def event(self) -> DpEvent:
         """Discrete Laplace noise on one coordinate that moves by Δ₁, or ρ-zCDP."""
+        from dp_accounting import ZCDpEvent
+        from dp_accounting.dp_event import DiscreteLaplaceDpEvent
+
         if self.delta:
             return ZCDpEvent(self._rho)
         return DiscreteLaplaceDpEvent(float(1 / self.scale), self.lattice_l1)

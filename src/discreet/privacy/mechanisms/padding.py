@@ -6,18 +6,19 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from dp_accounting import DpEvent
 from numpy.typing import NDArray
 
-from discreet.privacy.accounting.events import PaddedDpEvent
 from discreet.privacy.guarantee import Adjacency, Guarantee, Unit
 from discreet.privacy.mechanisms.base import Mechanism, Sensitivity
 from discreet.privacy.mechanisms.checks import check_count, check_epsilon
 from discreet.privacy.noise import Noise
 from discreet.privacy.release import Payload
+
+if TYPE_CHECKING:
+    from dp_accounting import DpEvent
 
 
 def padded_epsilon(inner: float, padding: float) -> float:
@@ -95,6 +96,8 @@ class RandomPadding(Mechanism):
 
     def event(self) -> DpEvent:
         """The inner event on an input that was padded."""
+        from discreet.privacy.accounting.events import PaddedDpEvent
+
         return PaddedDpEvent(self.padding, self.inner.event())
 
     def guarantee(self) -> Guarantee:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from dp_accounting import DpEvent, RandomizedResponseDpEvent
 
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.mechanisms.base import Mechanism, Sensitivity
@@ -16,6 +15,9 @@ from discreet.privacy.mechanisms.checks import check_count, check_epsilon, check
 from discreet.privacy.mechanisms.choice import ONE, exp_weight
 from discreet.privacy.noise import Noise
 from discreet.privacy.release import LatticePayload
+
+if TYPE_CHECKING:
+    from dp_accounting import DpEvent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +58,8 @@ class RandomizedResponse(Mechanism):
 
     def event(self) -> DpEvent:
         """Randomised response: the truth for sure, or a uniform choice with probability C/(e^ε + C − 1)."""
+        from dp_accounting import RandomizedResponseDpEvent
+
         rest = (self.choices - 1) * math.exp(-self.epsilon)
         return RandomizedResponseDpEvent((rest + math.exp(-self.epsilon)) / (1 + rest), self.choices)
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from dp_accounting import DpEvent
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.privacy.accounting.events import ApproximateDpEvent
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.mechanisms.base import Mechanism, Sensitivity
 from discreet.privacy.mechanisms.checks import check_count, check_epsilon, check_substitution, checked_index
 from discreet.privacy.mechanisms.choice import ONE, exp_weight
 from discreet.privacy.noise import Noise
 from discreet.privacy.release import LatticePayload
+
+if TYPE_CHECKING:
+    from dp_accounting import DpEvent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +75,8 @@ class SubsetSelection(Mechanism):
 
     def event(self) -> DpEvent:
         """Pure ε."""
+        from discreet.privacy.accounting.events import ApproximateDpEvent
+
         return ApproximateDpEvent(self.epsilon)
 
     def guarantee(self) -> Guarantee:
