@@ -12,22 +12,11 @@ from discreet.data.ratings import Ratings
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.mechanisms.base import Calibration
 from discreet.privacy.participation import gaussian_epsilon
-from discreet.vendors.methods.descent import Descent, descend_for_ratings
+from discreet.vendors.methods.descent import FOR_RATINGS, Descent, descend_for_ratings
 from discreet.vendors.methods.private_factors import PrivateFactors
 from discreet.vendors.methods.private_start import RATING_SPREAD, shares
 from discreet.vendors.methods.user_vectors import ItemFactors
 from discreet.vendors.partition import Level
-
-ROUNDS = Descent(
-    dimension=8,
-    rounds=20,
-    step=0.6,
-    vector_bound=1.0,
-    error_bound=1.0,
-    later_bias_prior=0.4,
-    vector_prior=0.4,
-    guess=0.3,
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +45,7 @@ class CMF(PrivateFactors):
     name: ClassVar[str] = "cmf"
 
     start_share: float = 0.3
-    rounds: Descent = ROUNDS
+    rounds: Descent = FOR_RATINGS
 
     @property
     def protects(self) -> Level:

@@ -148,6 +148,29 @@ class Descent:
         return min(self.rounds - 1, int((1 - self.averaged) * self.rounds))
 
 
+FOR_USERS = Descent(
+    dimension=5,
+    rounds=15,
+    step=0.4,
+    vector_bound=0.5,
+    error_bound=0.7,
+    start_bound=1.5,
+    later_bias_prior=0.4,
+    vector_prior=0.35,
+"What is tuned where users are protected."""
+FOR_RATINGS = Descent(
+    dimension=8,
+    rounds=20,
+    step=0.6,
+    vector_bound=1.0,
+    error_bound=1.0,
+    later_bias_prior=0.4,
+    vector_prior=0.4,
+    guess=0.3,
+)
+"""What is tuned where ratings are protected."""
+
+
 def descend_for_users(
     settings: Descent,
     ratings: Ratings,

@@ -22,33 +22,12 @@ from discreet.privacy.mechanisms.base import Calibration
 from discreet.privacy.participation import gaussian_epsilon
 from discreet.vendors.method import Predictor
 from discreet.vendors.methods.bounding import at_most, own_deviation
-from discreet.vendors.methods.descent import Descent, descend_for_ratings, descend_for_users
+from discreet.vendors.methods.descent import FOR_RATINGS, FOR_USERS, Descent, descend_for_ratings, descend_for_users
 from discreet.vendors.methods.private_factors import PrivateFactors
 from discreet.vendors.methods.private_start import shares
 from discreet.vendors.methods.user_vectors import ItemFactors
 from discreet.vendors.methods.vertical import SharedUsers, VerticalPredictor, transposed
 from discreet.vendors.partition import Distribution, Level, check_level, selected
-
-FOR_USERS = Descent(
-    dimension=5,
-    rounds=15,
-    step=0.4,
-    vector_bound=0.5,
-    error_bound=0.7,
-    start_bound=1.5,
-    later_bias_prior=0.4,
-    vector_prior=0.35,
-)
-FOR_RATINGS = Descent(
-    dimension=8,
-    rounds=20,
-    step=0.6,
-    vector_bound=1.0,
-    error_bound=1.0,
-    later_bias_prior=0.4,
-    vector_prior=0.4,
-    guess=0.3,
-)
 
 
 @dataclass(frozen=True, kw_only=True)

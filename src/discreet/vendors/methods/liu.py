@@ -13,22 +13,11 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.mechanisms.base import Calibration
 from discreet.privacy.participation import gaussian_epsilon
 from discreet.vendors.methods.bounding import at_most, own_deviation
-from discreet.vendors.methods.descent import Descent, descend_for_users
+from discreet.vendors.methods.descent import FOR_USERS, Descent, descend_for_users
 from discreet.vendors.methods.private_factors import PrivateFactors
 from discreet.vendors.methods.private_start import RATING_SPREAD, TYPICAL_WEIGHT, shares
 from discreet.vendors.methods.user_vectors import ItemFactors
 from discreet.vendors.partition import Level, selected
-
-ROUNDS = Descent(
-    dimension=5,
-    rounds=15,
-    step=0.4,
-    vector_bound=0.5,
-    error_bound=0.7,
-    start_bound=1.5,
-    later_bias_prior=0.4,
-    vector_prior=0.35,
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +46,7 @@ class Liu(PrivateFactors):
     ratings_per_user: int = 200
     start_share: float = 0.2
     user_shrinkage: float = 10.0
-    rounds: Descent = ROUNDS
+    rounds: Descent = FOR_USERS
 
     @property
     def protects(self) -> Level:
