@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet.data.shown_articles import ShownArticles
 from discreet.data.synthetic import news_world
 from discreet.edge.reader.reports import label_mechanism
 from discreet.methods.base import Task
@@ -106,7 +107,7 @@ def main() -> int:
     model = ServedModel.from_run(Run(method, method.train(task, 0), task.data.name, 0, task.text))
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
-        service = open_service(Path(folder), model, data=task.data, ranking="shortlist")
+        service = open_service(Path(folder), model, data=ShownArticles.of(task.data), ranking="shortlist")
         service.keeper.step()
         snapshot = service.keeper.snapshot
         ids, now = snapshot.ids, int(snapshot.listed_at.max())

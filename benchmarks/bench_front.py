@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from discreet.data.open import open_news
+from discreet.data.shown_articles import ShownArticles
 from discreet.data.synthetic import news_world
 from discreet.methods.base import Task
 from discreet.methods.click_reports.method import ClickReports
@@ -39,7 +40,7 @@ def main() -> int:
     model = ServedModel.from_run(Run(method, method.train(task, 0), data.name, 0, task.text))
     with tempfile.TemporaryDirectory() as folder:
         latest = max(int(part.time.max()) for part in data.splits.values())
-        service = open_service(Path(folder), model, data=data, as_of=latest)
+        service = open_service(Path(folder), model, data=ShownArticles.of(data), as_of=latest)
         service.keeper._clock = lambda: float(latest)
         service.keeper.step()
         snapshot = service.keeper.snapshot

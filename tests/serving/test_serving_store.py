@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from served_world import StandInModel, small_world
 
+from discreet.data.shown_articles import ShownArticles
 from discreet.database import shown_database
 from discreet.errors import DiscreetError
 from discreet.protocol.check import limits
@@ -137,18 +138,18 @@ def test_shows_survive_a_restart(store, keeper, model):
 def test_texts_that_are_longer_than_devices_take_are_cut():
     data = small_world()
     long = dataclasses.replace(data.articles, titles=["t" * 5000, *data.articles.titles[1:]])
-    first = next(iter(first_articles(dataclasses.replace(data, articles=long))))
+    first = next(iter(first_articles(ShownArticles.of(dataclasses.replace(data, articles=long)))))
     assert len(first.title) == 2000
     assert first.section == data.articles.subcategories[0]
 
 
 def test_the_first_articles_of_a_data_set_know_when_they_were_shown_but_not_clicked():
     data = small_world()
-    articles = list(first_articles(data))
+    articles = list(first_articles(ShownArticles.of(data)))
     assert len(articles) == len(data.articles)
     assert sum(a.shows for a in articles) == sum(len(part.shown) for part in data.splits.values())
     unclicked = {s: dataclasses.replace(p, clicked=np.zeros_like(p.clicked)) for s, p in data.splits.items()}
-    assert list(first_articles(dataclasses.replace(data, splits=unclicked))) == articles
+    assert list(first_articles(ShownArticles.of(dataclasses.replace(data, splits=unclicked)))) == articles
 
 
 def report(name, **fields):

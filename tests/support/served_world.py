@@ -24,6 +24,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 
+from discreet.data.shown_articles import ShownArticles
 from discreet.data.synthetic import news_world
 from discreet.edge.reader.reports import sketch_mechanism
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
@@ -100,9 +101,9 @@ class StandInModel:
 
 def small_service(folder, *, database=None, ranking="shortlist", reports=True, model=None, data=None):
     """A service over the small world, in `folder`."""
-    data = data or small_world()
-    model = model or StandInModel(list(data.articles.titles))
-    return open_service(Path(folder), model, database=database, data=data, ranking=ranking, reports=reports)
+    shown = ShownArticles.of(data or small_world())
+    model = model or StandInModel(list(shown.articles.titles))
+    return open_service(Path(folder), model, database=database, data=shown, ranking=ranking, reports=reports)
 
 
 def main(folder, port, database=None):

@@ -16,7 +16,7 @@ import typer
 from discreet.cli.options import Seed, Text, console, report_page, say
 
 if TYPE_CHECKING:
-    from discreet.data.news import NewsData
+    from discreet.data.shown_articles import ShownArticles
     from discreet.methods.base import Task
 
 _EPSILON = 3.0
@@ -39,6 +39,7 @@ def demo(
     Example: discreet demo --no-serve
     """
     from discreet.data.open import open_news
+    from discreet.data.shown_articles import ShownArticles
     from discreet.data.synthetic import news_world, write_mind
     from discreet.experiments.cache import MeasurementCache
     from discreet.experiments.ranking_comparison import compare, variants
@@ -76,7 +77,7 @@ def demo(
     run = out / "run"
     _train(task, run, seed)
     say("4. A page of this world, for you to read. What you click stays in your browser; Ctrl-C ends it.")
-    _serve(run, data, listener)
+    _serve(run, ShownArticles.of(data), listener)
 
 
 def _train(task: Task, folder: Path, seed: int) -> None:
@@ -96,7 +97,7 @@ def _train(task: Task, folder: Path, seed: int) -> None:
     say(f"   AUC by who ranks: {ways} (local is ε = 0 in serving; the device has its exact history)")
 
 
-def _serve(run: Path, data: NewsData, listener: socket.socket) -> None:
+def _serve(run: Path, data: ShownArticles, listener: socket.socket) -> None:
     """The page, whose reader's device ranks by itself; its address is the last line."""
     from discreet.serving.addresses import url_of
     from discreet.serving.model import load_served

@@ -78,6 +78,7 @@ def serve(
     Example: discreet serve runs/reports --data world --admin-token-file token
     """
     from discreet.data.open import open_news
+    from discreet.data.shown_articles import ShownArticles
     from discreet.serving.addresses import Proxies, listen, url_of
     from discreet.serving.limits import Limits
     from discreet.serving.model import load_served
@@ -99,7 +100,7 @@ def serve(
         run,
         model,
         database=database,
-        data=open_news(data) if data else None,
+        data=ShownArticles.of(open_news(data)) if data else None,
         ranking=ranking.value,
         reports=reports,
         may_be_empty=token is not None,

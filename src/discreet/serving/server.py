@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy.exc import SQLAlchemyError
 
-from discreet.data.news import NewsData
+from discreet.data.shown_articles import ShownArticles
 from discreet.database import problem_of, shown_database
 from discreet.errors import DiscreetError, InputError
 from discreet.privacy.ledger import Schedule
@@ -39,7 +39,7 @@ def open_service(
     model: Served,
     *,
     database: str | Path | None = None,
-    data: NewsData | None = None,
+    data: ShownArticles | None = None,
     ranking: Ranking = "local",
     reports: bool = True,
     may_be_empty: bool = False,
@@ -75,25 +75,16 @@ def open_service(
         raise DiscreetError(f"{shown_database(place)}: the database cannot be used ({problem_of(error)})") from error
 
 
-def first_articles(data: NewsData, as_of: int | None = None) -> Iterator[Waiting]:
-    """The articles of a data set, with when each was first shown and how often. Clicks are not looked at.
+def first_articles(data: ShownArticles, as_of: int | None = None) -> Iterator[Waiting]:
+    """The articles of a data set, with when each was first shown and how often.
 
     With `as_of` all times are moved so that the last impression was at that moment.
     """
-    count = len(data.articles)
-    first, shows = np.full(count, np.iinfo(np.int64).max), np.zeros(count, np.int64)
-    latest = 0
-    for part in data.splits.values():
-        np.minimum.at(first, part.shown, part.time[part.impression_of_shown])
-        shows += np.bincount(part.shown, minlength=count)
-        latest = max(latest, int(part.time.max(initial=0)))
     a = data.articles
-    never = np.where(a.published >= 0, a.published, latest)
-    first = np.where(shows > 0, first, never)
-    later = 0 if as_of is None else as_of - latest
+    later = 0 if as_of is None else as_of - data.latest
     published = np.where(a.published >= 0, a.published + later, -1)
-    for row in range(count):
-        numbers = int(published[row]), int(first[row]) + later, int(shows[row])
+    for row in range(len(a)):
+        numbers = int(published[row]), int(data.first_shown[row]) + later, int(data.times_shown[row])
         texts = a.titles[row][:_TITLE], a.abstracts[row][:_ABSTRACT], a.categories[row][:_CATEGORY]
         yield Waiting(a.ids[row], *texts, *numbers, section=a.subcategories[row][:_CATEGORY])
 

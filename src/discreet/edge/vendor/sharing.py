@@ -63,13 +63,13 @@ def job_opener(settings: NodeSettings) -> OpenJob:
             f" colluding {job.colluders}"
         )
         book = Book(settings.folder / BOOK)
-        return _Node(settings, job, spending, book, on_catalogue(ratings, job)).contribute
+        return VendorNode(settings, job, spending, book, on_catalogue(ratings, job)).contribute
 
     return open_job
 
 
 @dataclass(frozen=True, eq=False)
-class _Node:
+class VendorNode:
     """A job that was opened. All that must outlive a restart is in the book."""
 
     settings: NodeSettings
