@@ -157,7 +157,8 @@ FOR_USERS = Descent(
     start_bound=1.5,
     later_bias_prior=0.4,
     vector_prior=0.35,
-"What is tuned where users are protected."""
+)
+"""What is tuned where users are protected."""
 FOR_RATINGS = Descent(
     dimension=8,
     rounds=20,
