@@ -3,7 +3,7 @@
 Three kinds. Black box: tell two neighbouring histories apart from the sketch, or two impressions from the label, as the
 device makes them (`device/reports.py`). Non-interference: give two devices with different clicks the same releases, and
 require that every byte they send is the same: addresses, headers, bodies, their order, length and number. And the same
-in conversations with a publisher that lies (`device/hostile`), where also nothing may throw or cost more than allowed.
+in conversations with a publisher that lies (`hostile_server`), where also nothing may throw or cost more than allowed.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from discreet.audits.black_box import BlackBox
 from discreet.audits.hostile_server.conversation import problems
 from discreet.audits.hostile_server.publisher import START, WEEK, Publisher
 from discreet.audits.hostile_server.recorded import RecordedClient, Recordings
+from discreet.audits.hostile_server.sums import sums_problems
 from discreet.audits.noninterference import NonInterference
 from discreet.audits.registry import Audit, Exact, register
 from discreet.audits.sampling import AHEAD, MechanismSampler
@@ -106,6 +107,19 @@ class Conversations(Exact):
         return math.inf if wrong else 0.0
 
 
+@dataclass(frozen=True)
+class SumConversations(Exact):
+    """The same about tasks of sums, with a publisher that lies or does not."""
+
+    honest: bool
+    number: int = 60
+
+    def lower_bound(self, error: float, seed: int) -> float:
+        """Infinity if there is a conversation in which something is wrong, else 0."""
+        seeds = range(seed * self.number, (seed + 1) * self.number)
+        return math.inf if any(sums_problems(each, honest=self.honest) for each in seeds) else 0.0
+
+
 # Numbers that are no multiple of 4 are articles of categories that stay sensitive.
 REPLACED: tuple[Log, ...] = (
     (((1, 2), ()), ((4,),), ((5, 7, 8),)),
@@ -155,6 +169,8 @@ def _register() -> None:
     ):
         register(Audit("device", setting, Status.PROVED, 0.0, NonInterference(device, logs, Recordings())))
     register(Audit("device", "a publisher that lies", Status.PROVED, 0.0, Conversations()))
+    for honest, who in ((True, "an honest publisher"), (False, "a publisher that lies")):
+        register(Audit("device", f"sums, {who}", Status.PROVED, 0.0, SumConversations(honest)))
 
 
 _register()

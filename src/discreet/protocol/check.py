@@ -43,6 +43,15 @@ class Limits:
     min_slate_articles: int
     min_topic_articles: int
     max_reports: int
+    max_tasks: int
+    max_task_names: int
+    max_task_length: int
+    max_task_delta: float
+    max_window_epsilon: float
+    max_day_epsilon: float
+    max_life_epsilon: float
+    min_window_seconds: int
+    min_send_seconds: int
 
 
 limits = Limits(**SCHEMA["limits"])
@@ -52,7 +61,7 @@ def read(kind: str, data: bytes) -> dict[str, Any]:
     """An answer's bytes as checked values.
 
     Args:
-        kind: What it should be: "model", "catalogue", "page" or "recommend".
+        kind: What it should be: "model", "catalogue", "page", "recommend", "tasks" or "cells".
         data: Its bytes, decompressed.
 
     Raises:

@@ -30,6 +30,8 @@ from discreet.edge.reader.device import Device, Sketch
 from discreet.edge.reader.history import Slate
 from discreet.edge.reader.ranking import Ranked
 from discreet.edge.reader.settings import Settings
+from discreet.edge.reader.sums import Contributor, Floors, Sender
+from discreet.edge.reader.sums.client import TaskClient
 from discreet.edge.reader.terms import Terms
 from discreet.edge.reader.transport import Reply, Transport, over_http
 from discreet.errors import DiscreetError
@@ -87,6 +89,8 @@ class Client:
         self._device: Device | None = None
         self._online, self._problem = False, None
         self._forgot = False
+        self.contributor: Contributor | None = None
+        self._tasks: TaskClient | None = None
         if self._model_file.exists():
             with self._understanding():
                 self._adopt(Terms.from_json(read("model", self._model_file.read_bytes())))
@@ -117,6 +121,18 @@ class Client:
     def settings(self, choices: Settings) -> None:
         self.device.settings = choices
 
+    def join_sums(self, sender: Sender, floors: Floors) -> Contributor:
+        """Take part in sums over all readers: `refresh` fetches the tasks, `contribute_due` sends what is due.
+
+        Call `contribute_due` of what comes back when its `next_due` says so, whatever the reader does.
+        """
+        history = self.device.history
+        self.contributor = Contributor(
+            self._folder / "sums", history.articles_clicked, sender, floors, clock=self._clock
+        )
+        self._tasks = TaskClient(self._url, self.contributor, transport=self._transport)
+        return self.contributor
+
     def refresh(self) -> Status:
         """Fetch the terms and what is new in the catalogue; without a connection, keep what there is."""
         reply = self._ask("GET", "/v1/model")
@@ -129,6 +145,9 @@ class Client:
                 self._fetch_catalogue(self._device.terms)
             self._device.catalogue = self._articles.catalogue
         self._problem = problem or self._problem
+        if self._tasks is not None:
+            with self._understanding():
+                self._tasks.refresh()
         return self.status
 
     def front(self, limit: int = 20, *, section: str | None = None) -> Front:
@@ -176,6 +195,8 @@ class Client:
         """The history goes, and all that a server handed out; the debits stay. Nothing is sent before `refresh`."""
         device = self.device
         device.forget()
+        if self.contributor is not None:
+            self.contributor.forget()
         self._articles.forget()
         device.catalogue = self._articles.catalogue
         self._model_file.unlink(missing_ok=True)

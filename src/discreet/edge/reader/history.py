@@ -129,6 +129,15 @@ class History:
             ).fetchall()
         return [Click(*row) for row in rows]
 
+    def articles_clicked(self, begin: int, end: int) -> list[str]:
+        """The articles that were clicked from one moment up to another (seconds since 1970), each once, in order."""
+        with self._transaction() as connection:
+            rows = connection.execute(
+                "SELECT article FROM click WHERE time >= ? AND time < ? GROUP BY article ORDER BY MIN(number)",
+                (begin, end),
+            ).fetchall()
+        return [row[0] for row in rows]
+
     def last_epoch(self) -> int | None:
         """The latest epoch of which anything is remembered."""
         with self._transaction() as connection:

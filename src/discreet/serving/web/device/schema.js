@@ -16,7 +16,16 @@ export const SCHEMA = {
     "max_epoch_seconds": 31536000,
     "min_slate_articles": 10,
     "min_topic_articles": 3,
-    "max_reports": 1000
+    "max_reports": 1000,
+    "max_tasks": 20,
+    "max_task_names": 100000,
+    "max_task_length": 20000,
+    "max_task_delta": 0.000001,
+    "max_window_epsilon": 1.0,
+    "max_day_epsilon": 1.0,
+    "max_life_epsilon": 10.0,
+    "min_window_seconds": 300,
+    "min_send_seconds": 60
   },
   "model": {
     "type": "object",
@@ -139,5 +148,43 @@ export const SCHEMA = {
       }
     },
     "required": ["model", "slate", "signature", "articles"]
+  },
+  "task": {
+    "type": "object",
+    "properties": {
+      "name": {"type": "string", "minLength": 1, "maxLength": 200},
+      "purpose": {"type": "string", "maxLength": 1000},
+      "kind": {"type": "string", "enum": ["count", "sum", "sumvec", "histogram", "multihot"]},
+      "length": {"type": "integer", "minimum": 1, "maximum": 1048576},
+      "max_value": {"type": "integer", "minimum": 1, "maximum": 1073741824},
+      "max_total": {"type": "integer", "minimum": 1, "maximum": 1125899906842624},
+      "start": {"type": "integer", "minimum": 0, "maximum": 1099511627776},
+      "window_seconds": {"type": "integer", "minimum": 1, "maximum": 1099511627776},
+      "windows": {"type": "integer", "minimum": 1, "maximum": 1099511627776},
+      "send_seconds": {"type": "integer", "minimum": 1, "maximum": 1099511627776},
+      "per": {"type": "string", "enum": ["window", "day"]},
+      "epsilon": {"type": "number", "minimum": 0.00000095367431640625, "maximum": 100},
+      "delta": {"type": "number", "minimum": 0, "maximum": 0.01},
+      "noise": {"type": "string", "enum": ["discrete_laplace", "discrete_gaussian"]},
+      "min_batch": {"type": "integer", "minimum": 1, "maximum": 1099511627776},
+      "measure": {"type": "string", "maxLength": 200},
+      "cells": {"type": "string", "maxLength": 64, "pattern": "^([0-9a-f]{64})?$"},
+      "leader": {"type": "string", "maxLength": 1000},
+      "helper": {"type": "string", "maxLength": 1000}
+    },
+    "required": ["name", "purpose", "kind", "length", "max_value", "max_total", "start", "window_seconds", "windows",
+                 "send_seconds", "per", "epsilon", "delta", "noise", "min_batch", "measure", "cells", "leader", "helper"]
+  },
+  "tasks": {
+    "type": "object",
+    "properties": {"tasks": {"type": "array", "maxItems": 20, "items": {"$ref": "task"}}},
+    "required": ["tasks"]
+  },
+  "cells": {
+    "type": "object",
+    "properties": {
+      "cells": {"type": "array", "minItems": 1, "maxItems": 20000, "items": {"type": "string", "minLength": 1, "maxLength": 120}}
+    },
+    "required": ["cells"]
   }
 };

@@ -1,0 +1,157 @@
+"""What a device remembers of tasks: terms by name, the latest window of each, and what was given of a day's total.
+
+One SQLite file, readable by its owner only. What is written is on the disk before a contribution is sent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from discreet.aggregation.task import Task
+from discreet.errors import DiscreetError
+from discreet.protocol.check import limits
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS task (
+    name TEXT PRIMARY KEY, id BLOB NOT NULL UNIQUE, terms TEXT NOT NULL, since INTEGER NOT NULL, cells TEXT,
+    window INTEGER NOT NULL, period INTEGER NOT NULL, given INTEGER NOT NULL, counted TEXT NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS secret (only_one INTEGER PRIMARY KEY CHECK (only_one = 1), value BLOB NOT NULL) STRICT;
+"""
+
+
+@dataclass(frozen=True)
+class Known:
+    """A task that the device contributes to.
+
+    Attributes:
+        task: Its terms.
+        since: When the device came to know it, in seconds since 1970.
+        cells: What each value stands for.
+        window: The latest window that the device contributed to; −1 before the first.
+        period: Its period.
+        given: How much of `max_total` was given in that period.
+        counted: Which cells were counted in it.
+    """
+
+    task: Task
+    since: int
+    cells: tuple[str, ...]
+    window: int
+    period: int
+    given: int
+    counted: frozenset[int]
+
+
+class TaskStore:
+    """The file."""
+
+    def __init__(self, path: Path | str) -> None:
+        self._path = path
+        if isinstance(path, Path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        self._one_at_a_time = threading.Lock()
+        try:
+            self._connection = sqlite3.connect(path, timeout=30.0, isolation_level=None, check_same_thread=False)
+            for setting in ("journal_mode = DELETE", "synchronous = EXTRA", "secure_delete = ON"):
+                self._connection.execute(f"PRAGMA {setting}")
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+        with self._transaction() as connection:
+            for statement in _SCHEMA.strip().split(";\n"):
+                connection.execute(statement)
+            connection.execute("INSERT OR IGNORE INTO secret VALUES (1, ?)", (secrets.token_bytes(32),))
+            self.secret: bytes = connection.execute("SELECT value FROM secret").fetchone()[0]
+
+    def require_unchanged(self, task: Task) -> None:
+        """An error if other terms are known under the task's name, for ever, or if no more names can be kept."""
+        with self._transaction() as connection:
+            row = connection.execute("SELECT id FROM task WHERE name = ?", (task.name,)).fetchone()
+            (count,) = connection.execute("SELECT COUNT(*) FROM task").fetchone()
+        if row is not None and row[0] != task.id:
+            raise DiscreetError("its terms are not those that were published under its name")
+        if row is None and count >= limits.max_task_names:
+            raise DiscreetError("this device has seen too many tasks")
+
+    def add(self, task: Task, cells: Sequence[str], now: int) -> None:
+        """Remember a task."""
+        kept = json.dumps(list(cells))
+        row = (task.name, task.id, task.terms.decode(), now, kept, -1, -1, 0, "[]")
+        with self._transaction() as connection:
+            connection.execute("INSERT OR IGNORE INTO task VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+    def known(self) -> list[Known]:
+        """All tasks, in the order of their ids."""
+        with self._transaction() as connection:
+            rows = connection.execute(
+                "SELECT terms, since, cells, window, period, given, counted FROM task"
+                " WHERE cells IS NOT NULL ORDER BY id"
+            ).fetchall()
+        return [
+            Known(Task.from_json(json.loads(terms)), since, tuple(json.loads(cells)), window, period, given, counted)
+            for terms, since, cells, window, period, given, counted in (
+                (*row[:6], frozenset(json.loads(row[6]))) for row in rows
+            )
+        ]
+
+    def contribute(self, task: Task, window: int, given: int, counted: frozenset[int]) -> bool:
+        """Write down that a window is contributed to, on the disk; False if it, or a later one, was already.
+
+        Args:
+            task: The task.
+            window: The window.
+            given: How much of `max_total` is given in the window's period, with this contribution.
+            counted: The cells that are counted in it.
+        """
+        row = (window, task.period(window), given, json.dumps(sorted(counted)), task.id, window)
+        with self._transaction() as connection:
+            changed = connection.execute(
+                "UPDATE task SET window = ?, period = ?, given = ?, counted = ? WHERE id = ? AND window < ?", row
+            )
+            return changed.rowcount == 1
+
+    def skip(self, task: Task, window: int) -> None:
+        """Write down that a window is never contributed to."""
+        with self._transaction() as connection:
+            connection.execute("UPDATE task SET window = ? WHERE id = ? AND window < ?", (window, task.id, window))
+
+    def drop_ended(self, now: int) -> None:
+        """Of tasks that are over, keep the name and the id alone: they stay taken for ever."""
+        over = [known.task for known in self.known() if known.task.sent_until(known.task.windows - 1) <= now]
+        with self._transaction() as connection:
+            connection.executemany(
+                "UPDATE task SET terms = '', cells = NULL, counted = '[]' WHERE id = ?", [(task.id,) for task in over]
+            )
+
+    def forget(self) -> None:
+        """All of it goes, so that nothing that a server handed out survives. The ledger still knows what was paid."""
+        with self._transaction() as connection:
+            connection.execute("DELETE FROM task")
+            self.secret = secrets.token_bytes(32)
+            connection.execute("UPDATE secret SET value = ?", (self.secret,))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with self._one_at_a_time:
+                self._connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._connection
+                except BaseException:
+                    self._connection.execute("ROLLBACK")
+                    raise
+                self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: sqlite3.Error) -> DiscreetError:
+        return DiscreetError(f"{self._path}: the tasks cannot be read or written ({error})")
