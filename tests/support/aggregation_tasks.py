@@ -46,7 +46,7 @@ def tasks(draw: st.DrawFn, max_length: int = 12, max_value: int = 300) -> Task:
         send_seconds=draw(st.integers(1, window)),
         windows=draw(st.integers(1, 2**40)),
         epsilon=draw(st.floats(0.001, 100)),
-        delta=draw(st.floats(1e-15, 0.01)) if noise is NoiseKind.GAUSSIAN else 0.0,
+        delta=draw(st.floats(1e-12, 0.01)) if noise is NoiseKind.GAUSSIAN else 0.0,
         noise=noise,
         min_batch=draw(st.integers(1, 2**40)),
     )

@@ -145,8 +145,8 @@ class Task:
         gaussian = self.noise is NoiseKind.GAUSSIAN
         least = 0.001 if gaussian else 2.0**-20
         _require(_is_number(self.epsilon) and least <= self.epsilon <= 100, "epsilon", f"from {least:.2g} to 100")
-        allowed = _is_number(self.delta) and (1e-15 <= self.delta <= 0.01 if gaussian else self.delta == 0)
-        _require(allowed, "delta", "from 1e-15 to 0.01 with discrete Gaussian noise, and 0 with discrete Laplace noise")
+        allowed = _is_number(self.delta) and (1e-12 <= self.delta <= 0.01 if gaussian else self.delta == 0)
+        _require(allowed, "delta", "from 1e-12 to 0.01 with discrete Gaussian noise, and 0 with discrete Laplace noise")
         object.__setattr__(self, "epsilon", float(self.epsilon))
         object.__setattr__(self, "delta", float(self.delta))
         if not SMALLEST_SCALE <= self.noise_scale <= LARGEST_SCALE:
