@@ -156,7 +156,7 @@ def test_nothing_is_within_the_bounds(some: Task) -> None:
 def test_windows_follow_each_other(some: Task, window: int) -> None:
     begin = some.begins(window)
     assert some.window_at(begin) == window
-    assert some.window_at(begin - 0.5) == window - 1
+    assert some.window_at(begin - 1) == window - 1
     assert some.window_at(some.begins(window + 1) - 1) == window
 
 
