@@ -56,16 +56,16 @@ class Client:
     def upload(self, window: int, contribution: Contribution) -> None:
         """Send a contribution to a window; when this returns, the leader has it on its disk.
 
-        If the leader's key is new, the report is made again with it, once. After a `PeerError` the report may or may
-        not have arrived: whoever must not send two makes the bytes with `report`, keeps them, and sends them again.
+        There is one report for one call, ever: a leader that says it did not take it may have kept it, and two reports
+        would show twice as much. If a key is outdated, the next report is sealed with the new one. After a `PeerError`
+        the report may or may not have arrived: to send it again, make the bytes with `report`, keep them, and `send`.
         """
         try:
             self.send(self.report(window, contribution))
         except ReportRefusedError as refused:
-            if refused.why != ReportError.OUTDATED_CONFIG:
-                raise
-            self._configs = None
-            self.send(self.report(window, contribution))
+            if refused.why == ReportError.OUTDATED_CONFIG:
+                self._configs = None
+            raise
 
     def report(self, window: int, contribution: Contribution) -> bytes:
         """An upload request with one report, which may be sent as often as needed: it counts once."""

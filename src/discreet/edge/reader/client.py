@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.edge.reader.articles import Article
 from discreet.edge.reader.catalogue import CatalogueFile
@@ -30,13 +30,15 @@ from discreet.edge.reader.device import Device, Sketch
 from discreet.edge.reader.history import Slate
 from discreet.edge.reader.ranking import Ranked
 from discreet.edge.reader.settings import Settings
-from discreet.edge.reader.sums import Contributor, Floors, Sender
-from discreet.edge.reader.sums.client import TaskClient
 from discreet.edge.reader.terms import Terms
 from discreet.edge.reader.transport import Reply, Transport, over_http
 from discreet.errors import DiscreetError
 from discreet.files import replacing_file
 from discreet.protocol.check import limits, read
+
+if TYPE_CHECKING:
+    from discreet.edge.reader.sums import Contributor, Floors, Sender
+    from discreet.edge.reader.sums.client import TaskClient
 
 TAKEN, REFUSED, AWAY = (200, 201), (409, 422), (429, 500)
 
@@ -126,6 +128,9 @@ class Client:
 
         Call `contribute_due` of what comes back when its `next_due` says so, whatever the reader does.
         """
+        from discreet.edge.reader.sums import Contributor
+        from discreet.edge.reader.sums.client import TaskClient
+
         history = self.device.history
         self.contributor = Contributor(
             self._folder / "sums", history.articles_clicked, sender, floors, clock=self._clock
