@@ -26,6 +26,10 @@ _PUBLIC = {
     "Task": "discreet.methods.base",
     "Run": "discreet.methods.run",
     "register": "discreet.methods.registry",
+    "NewsModel": "discreet.models.base",
+    "Needs": "discreet.models.base",
+    "model_settings": "discreet.models.registry",
+    "register_model": "discreet.models.registry",
     "Random": "discreet.methods.baselines",
     "Popularity": "discreet.methods.baselines",
     "Recency": "discreet.methods.baselines",
@@ -79,6 +83,8 @@ if TYPE_CHECKING:
     from discreet.methods.run import Run
     from discreet.methods.strict_privaterec import StrictPrivateRec
     from discreet.methods.user_codes import UserCodes
+    from discreet.models.base import Needs, NewsModel
+    from discreet.models.registry import model_settings, register_model
     from discreet.privacy.guarantee import Guarantee
     from discreet.privacy.release import Release
     from discreet.vendors.gibbs import GibbsMF

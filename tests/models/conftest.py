@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from discreet.models.base import NewsModel, TableSizes
 from discreet.models.features import ArticleTable
-from discreet.models.published import PublishedModel, TableSizes
 from discreet.models.registry import make_model
 
 TITLE_WORDS, ABSTRACT_WORDS, WORDS = 20, 30, 60
@@ -76,10 +76,10 @@ def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def new_model(table: ArticleTable, tiny_bert: Path) -> Callable[..., PublishedModel[Any]]:
+def new_model(table: ArticleTable, tiny_bert: Path) -> Callable[..., NewsModel]:
     """Make a model of one of `KINDS`, with parameters moved at random away from special starting values."""
 
-    def make(kind: str, seed: int = 0, dtype: torch.dtype = torch.float64) -> PublishedModel[Any]:
+    def make(kind: str, seed: int = 0, dtype: torch.dtype = torch.float64) -> NewsModel:
         changes: dict[str, Any] = {
             "fednewsrec without short term": {"short_term": False},
             "fednewsrec without long term": {"long_term": False},

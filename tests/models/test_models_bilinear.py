@@ -7,10 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from discreet.models.base import ArticleBatch
+from discreet.models.base import ArticleBatch, NewsModel, TableSizes
 from discreet.models.bilinear import Bilinear
 from discreet.models.features import ArticleTable, encode_all
-from discreet.models.published import PublishedModel, TableSizes
 from discreet.models.registry import make_model
 
 FULL = 24 + 5  # text vectors and subcategories of the small world
@@ -57,7 +56,7 @@ def test_fewer_directions_are_the_ones_that_matter_most(table: ArticleTable) -> 
 
 
 def test_what_is_learnt_is_as_long_as_the_symmetric_matrix_it_stands_for(
-    table: ArticleTable, new_model: Callable[..., PublishedModel[Any]]
+    table: ArticleTable, new_model: Callable[..., NewsModel]
 ) -> None:
     """The gradient of ūᵀWt is the symmetric part of ū tᵀ, and the entries' length is the matrix's own."""
     model = new_model("bilinear")
@@ -101,12 +100,12 @@ def test_only_articles_that_say_something_count_as_clicks(table: ArticleTable) -
     assert not torch.allclose(alone, nobody)
 
 
-def test_the_loss_is_convex(table: ArticleTable, new_model: Callable[..., PublishedModel[Any]]) -> None:
+def test_the_loss_is_convex(table: ArticleTable, new_model: Callable[..., NewsModel]) -> None:
     model, other, between = (new_model("bilinear", seed) for seed in (0, 1, 2))
     middle = {name: (value + other.state_dict()[name]) / 2 for name, value in model.state_dict().items()}
     between.load_state_dict(middle)
 
-    def loss(of: PublishedModel[Any]) -> Tensor:
+    def loss(of: NewsModel) -> Tensor:
         vectors = of.encode_articles(table.batch(torch.arange(len(table))))
         reader = of.encode_readers(vectors[None, :5], torch.ones(1, 5))
         return torch.nn.functional.cross_entropy(reader @ vectors[5:15].T, torch.tensor([4]))

@@ -8,9 +8,12 @@ import pytest
 import torch
 
 from discreet.data.news import Articles
+from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
+from discreet.methods.base import Task
+from discreet.methods.published.fedrec import FedRec
 from discreet.models.features import ArticleTable, encode_all
-from discreet.models.registry import make_model
+from discreet.models.registry import make_model, model_settings
 from discreet.text.encode import encode_texts
 from discreet.text.words import Vocabulary
 
@@ -136,6 +139,12 @@ def test_language_model_tokens(tiny_bert: Path, tmp_path: Path, articles: Articl
     assert torch.equal(vectors[1], vectors[table.anonymous])
     with pytest.raises(DiscreetError, match="3 layers, not 4"):
         make_model("plm_nr", "small", table, 0, size=16, trainable_layers=4, language_model=str(folder))
+
+    task, layers = Task(news_world(30, seed=9), "hashed"), {"trainable_layers": 1, "language_model": str(folder)}
+    method = FedRec(model_settings=model_settings("plm_nr", "small", size=16, **layers), rounds=1, fraction=0.1)
+    state = method.train(task, 1)
+    assert any(name.startswith("language_model.body.encoder.layer.2.") for name in state)
+    assert np.isfinite(method.score(task, state, task.data.splits["dev"], 1)).all()
 
 
 def test_trainable_layers_start_from_the_public_vectors(articles: Articles):

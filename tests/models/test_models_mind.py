@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from discreet.data.open import open_news
+from discreet.models.base import TableSizes
 from discreet.models.features import ArticleTable, encode_all
-from discreet.models.published import TableSizes
 from discreet.models.registry import make_model
 from discreet.text.encode import encode_texts
 

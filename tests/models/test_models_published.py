@@ -10,9 +10,8 @@ from torch import Tensor
 from torch.func import functional_call, grad, vmap
 
 from discreet.errors import DiscreetError
-from discreet.models.base import ArticleBatch
+from discreet.models.base import ArticleBatch, TableSizes
 from discreet.models.features import ArticleTable, encode_all
-from discreet.models.published import TableSizes
 from discreet.models.registry import MODELS, describe_model, make_model, model_settings, remake_model
 
 # Readers with no click, few, all but one, exactly as many as the model takes.

@@ -81,7 +81,7 @@ def refused(answer, words):
 def test_articles_are_what_the_trained_encoder_makes_of_their_titles(run, model):
     task = Task(small_world(), "hashed")
     occurring = np.flatnonzero(task.text_vectors.matrix.any(axis=1))
-    table, _ = article_table(task, "plm_nr", "small")
+    table = article_table(task, METHOD.needs)
     exact = encode_all(model.network, table, occurring).numpy()
     served = model.title_vectors([task.data.articles.titles[row] for row in occurring])
     np.testing.assert_allclose(served, exact, atol=1e-5)

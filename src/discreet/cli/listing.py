@@ -44,9 +44,9 @@ def _methods() -> Rows:
 
 
 def _models() -> Rows:
-    from discreet.models.registry import MODELS
+    from discreet.models.registry import MODELS, model_setting_schema
 
-    return [{"model": name, "about": _first_line(model)} for name, model in MODELS.items()]
+    return [{"model": n, "about": _first_line(m), "settings": model_setting_schema(n)} for n, m in MODELS.items()]
 
 
 def _mechanisms() -> Rows:

@@ -20,7 +20,8 @@ from discreet.experiments.provenance import own_code
 from discreet.experiments.ranking_results import Comparison, MethodResult
 from discreet.methods.base import Method, Scores, State, Task, with_serving
 from discreet.methods.baselines import Baseline
-from discreet.methods.registry import make_method, plain_settings, setting_names, settings_of
+from discreet.methods.registry import has_setting, make_method, plain_settings, setting_names
+from discreet.methods.settings import settings_of
 from discreet.privacy.guarantee import Guarantee
 from discreet.progress import detail, track
 
@@ -31,14 +32,15 @@ def variants(names: Sequence[str], settings: Mapping[str, Any], epsilons: Sequen
     A setting `rate` goes to all methods that have one, `fedrec.rate` to that method alone and before the other. A tuple
     of values is a sweep: one method for each.
     """
-    known = {key for name in names for field in setting_names(name) for key in (field, f"{name}.{field}")}
-    if unknown := set(settings) - known:
+    used: set[str] = set()
+    for name in names:
+        used |= {key for key in settings if has_setting(name, key) or has_setting(name, key.removeprefix(f"{name}."))}
+    if unknown := set(settings) - used:
         raise DiscreetError(f"none of {', '.join(names)} has a setting '{min(unknown)}'; see 'discreet list'")
     for name in names:
-        fields = setting_names(name)
-        own = {key: value for key, value in settings.items() if key in fields}
-        own |= {field: settings[f"{name}.{field}"] for field in fields if f"{name}.{field}" in settings}
-        if "epsilon" in fields and epsilons:
+        own = {key: value for key, value in settings.items() if has_setting(name, key)}
+        own |= {key.removeprefix(f"{name}."): value for key, value in settings.items() if key.startswith(f"{name}.")}
+        if "epsilon" in setting_names(name) and epsilons:
             own["epsilon"] = tuple(epsilons)
         swept = [value if isinstance(value, tuple) else (value,) for value in own.values()]
         for chosen in itertools.product(*swept):
@@ -75,7 +77,7 @@ def _told_apart(methods: Sequence[Method]) -> dict[Method, str]:
     for method in methods:
         own = settings_of(method)
         others = [settings_of(other) for other in methods if other.name == method.name]
-        differing = [name for name in own if any(other[name] != own[name] for other in others)]
+        differing = [name for name in own if any(other.get(name) != own[name] for other in others)]
         shown = [f"{name}={own[name]}" for name in differing if name not in ("epsilon", "model")]
         found[method] = ", ".join(shown)
     return found

@@ -23,6 +23,7 @@ from discreet.methods.federated import FederatedMethod, Parties
 from discreet.methods.neural import Setup
 from discreet.methods.published.serving import NoisedVector
 from discreet.methods.ranking import OnDevice, Serving
+from discreet.models.base import Titles
 from discreet.privacy.accounting.lattice_price import LatticePrice
 from discreet.privacy.distributed_gaussian import DistributedGaussian
 from discreet.privacy.guarantee import Guarantee, Scope
@@ -229,7 +230,7 @@ class DPFedAvg(FederatedMethod):
             return Guarantee.unprotected("clipped updates without noise", Scope.LIFETIME)
         if self.history_clicks:
             return Guarantee.unprotected(f"{told}, negatives from all readers' histories", Scope.LIFETIME)
-        if self.model == "plm_nr":
+        if self.needs.vectors is Titles.OCCURRING:
             return Guarantee.unprotected(f"{told}, titles weighted by all readers' histories", Scope.LIFETIME)
         joins, z = self.attendance, self.multiplier
         if hidden:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
@@ -16,16 +17,24 @@ from typing import ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from discreet.data.news import Impressions
 from discreet.errors import DiscreetError
 from discreet.methods.base import Method, Scores, State, Task
 from discreet.methods.ranking import Serving, score_impressions
+from discreet.methods.settings import settings_of
 from discreet.methods.watching import Watch
-from discreet.models.base import NewsModel
+from discreet.models.base import Needs, Settings, Titles
 from discreet.models.features import ArticleTable
-from discreet.models.registry import make_model, model_settings
+from discreet.models.language_model import token_table
+from discreet.models.registry import (
+    build_model,
+    changed_settings,
+    fixed_parts,
+    fixed_words,
+    model_needs,
+    model_settings,
+)
 from discreet.privacy.guarantee import Guarantee
 from discreet.text.encode import WORD_VECTORS_VARIABLE, TextVectors
 from discreet.text.word_vectors import read_word_vectors
@@ -50,7 +59,6 @@ class Setup:
 
     network: Network
     table: ArticleTable
-    names: dict[str, list[str]]
     word_vectors: NDArray[np.float32] | None
     clients: Clients
     seed: int
@@ -85,6 +93,7 @@ class NeuralMethod(Method):
     Attributes:
         model: The model's name.
         preset: Its sizes: `small`, or as `published`.
+        model_settings: All settings of the model, in place of the preset's.
         rounds: How many rounds are trained.
         fraction: The share r of the readers that take part in a round.
         rate: The server's learning rate η.
@@ -99,6 +108,7 @@ class NeuralMethod(Method):
 
     model: str = "plm_nr"
     preset: str = "small"
+    model_settings: Settings | None = None
     rounds: int = 300
     fraction: float = 0.02
     rate: float = 1e-3
@@ -107,7 +117,9 @@ class NeuralMethod(Method):
     epsilon_serving: float | None = None
 
     def __post_init__(self) -> None:
-        model_settings(self.model, self.preset)
+        if self.model_settings is not None:
+            changed_settings(self.model, self.preset, self.model_settings)
+        model_needs(self.model, self.chosen_model)
         if self.rounds < 1 or self.negatives < 1 or self.history_clicks < 0:
             raise DiscreetError(f"{self.name}: rounds and negatives must be at least 1, history_clicks at least 0")
         if not 0 < self.fraction <= 1 or not 0 < self.rate < math.inf:
@@ -115,6 +127,16 @@ class NeuralMethod(Method):
         for budget in (self.epsilon, self.epsilon_serving):
             if budget is not None and not budget > 0:
                 raise DiscreetError(f"{self.name}: a budget ε must be above 0 (or inf), not {budget}")
+
+    @property
+    def chosen_model(self) -> Settings:
+        """The settings of the model: those given, or the preset's."""
+        return self.model_settings or model_settings(self.model, self.preset)
+
+    @property
+    def needs(self) -> Needs:
+        """What the model reads."""
+        return model_needs(self.model, self.chosen_model)
 
     @property
     @abstractmethod
@@ -163,17 +185,22 @@ class NeuralMethod(Method):
         on_device = replace(self, epsilon_serving=None).serving(setup.network.model.size, setup.seed)
         watch = Watch(task, setup, steps, on_device)
         done = train_rounds(work, self.optimiser(), self.start(setup), steps, file=file, every=every, watch=watch)
-        extras: State = {name: _packed(words) for name, words in setup.names.items()}
+        table, model = setup.table, setup.network.model
+        names = {"words": table.words, "categories": table.categories, "subcategories": table.subcategories}
+        extras: State = {name: _packed(known) for name, known in names.items()}
         extras["losses"] = np.array(done.losses)
         extras["nodes"] = _marked(done.nodes)
         if simulated:
             extras["simulated"] = np.ones(1, np.bool_)
         extras["watched"] = np.array(done.watched, np.float64).reshape(-1, 2)
-        if setup.word_vectors is not None:
-            extras["word_vectors"] = setup.word_vectors
-        if titles := title_vectors(task, self.model):
+        words = setup.word_vectors if setup.word_vectors is not None else fixed_words(model)
+        if words is not None:
+            extras["word_vectors"] = words
+        if titles := title_vectors(task, self.needs):
             extras[titles.what] = titles.centre
-        extras |= {name: buffer.numpy() for name, buffer in fixed_parts(setup.network.model).items()}
+        if fixed := fixed_parts(model):
+            extras |= {name: buffer.numpy() for name, buffer in fixed.items()}
+            extras[_FIXED] = _packed(list(fixed))
         return {**{name: value.numpy() for name, value in done.parameters.items()}, **extras}
 
     def start(self, setup: Setup) -> Parameters:
@@ -183,8 +210,9 @@ class NeuralMethod(Method):
     def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
         """Rank with the trained model, serving as the method prescribes."""
         names = {name: _unpacked(state[name]) for name in NAMES}
-        table, names = article_table(task, self.model, self.preset, names)
-        network = Network(make_model(self.model, self.preset, table, seed, word_vectors=state.get("word_vectors")))
+        table = article_table(task, self.needs, names)
+        words = state.get("word_vectors")
+        network = Network(build_model(self.model, self.chosen_model, table, seed, word_vectors=words))
         for name, buffer in fixed_parts(network.model).items():
             buffer.copy_(torch.from_numpy(state[name]))
         serving = self.serving(network.model.size, seed)
@@ -192,54 +220,46 @@ class NeuralMethod(Method):
 
     def vector_size(self) -> int:
         """The length of a reader's vector."""
-        return model_settings(self.model, self.preset).size
+        return self.chosen_model.size
 
     def setup(self, task: Task, seed: int, part: Part = ALL_READERS, chance: Chance | None = None) -> Setup:
         """The model at its start, and the samples of a node's readers; without a `chance`, it is by the seed."""
-        table, names = article_table(task, self.model, self.preset)
-        word_vectors = _public_words(names["words"])
-        network = Network(make_model(self.model, self.preset, table, seed, word_vectors=word_vectors))
+        table = article_table(task, self.needs)
+        word_vectors = _public_words(table.words)
+        network = Network(build_model(self.model, self.chosen_model, table, seed, word_vectors=word_vectors))
         train = task.data.splits["train"]
         own = train if part.of == 1 else train.select(train.reader % part.of == part.which - 1)
         clients = Clients.from_impressions(own, network.model.history_length, self.history_clicks)
         chance = chance or SimulatedChance(seed, part.node)
         readers = len(np.unique(own.reader))
-        return Setup(network, table, names, word_vectors, clients, seed, part.node, chance, readers)
+        return Setup(network, table, word_vectors, clients, seed, part.node, chance, readers)
 
     def _identity(self, task: Task, seed: int) -> dict[str, str]:
-        settings = {key: str(value) for key, value in vars(self).items() if key not in ("rounds", "epsilon_serving")}
+        own = settings_of(self)
+        settings = {key: str(value) for key, value in own.items() if key not in ("rounds", "epsilon_serving")}
         data = {"data": task.data.fingerprint, "text": task.text_identity}
         return {**settings, "method": self.name, "seed": str(seed), **data}
 
 
-def article_table(
-    task: Task, model: str, preset: str, names: dict[str, list[str]] | None = None
-) -> tuple[ArticleTable, dict[str, list[str]]]:
-    """The task's articles as `model` reads them: by text vectors, words and topics, numbered as `names` says."""
-    settings = model_settings(model, preset)
+def article_table(task: Task, needs: Needs, names: dict[str, list[str]] | None = None) -> ArticleTable:
+    """The task's articles as a model reads them; words and topics are numbered as `names` says, where it is given."""
     articles = task.data.articles
-    if titles := title_vectors(task, model):
-        table = ArticleTable.from_articles(
-            articles,
-            vectors=titles.vectors.matrix,
-            categories=names["categories"] if names else None,
-            subcategories=names["subcategories"] if names else None,
-        )
-        return table, {"words": [], "categories": list(table.categories), "subcategories": list(table.subcategories)}
-    vocabulary = Vocabulary(names["words"]) if names else Vocabulary.of([*articles.titles, *articles.abstracts])
-    table = ArticleTable.from_articles(
+    if needs.tokens is not None:
+        return token_table(articles, needs.title_words, needs.tokens)
+    vocabulary = None
+    if needs.title_words or needs.abstract_words:
+        vocabulary = Vocabulary(names["words"]) if names else Vocabulary.of([*articles.titles, *articles.abstracts])
+    titles = title_vectors(task, needs)
+    return ArticleTable.from_articles(
         articles,
         vocabulary=vocabulary,
-        title_words=settings.title_words,
-        abstract_words=getattr(settings, "abstract_words", 0),
+        title_words=needs.title_words,
+        abstract_words=needs.abstract_words,
+        vectors=titles.vectors.matrix if titles else None,
+        with_categories=needs.categories,
         categories=names["categories"] if names else None,
         subcategories=names["subcategories"] if names else None,
     )
-    return table, {
-        "words": list(vocabulary.words),
-        "categories": list(table.categories),
-        "subcategories": list(table.subcategories),
-    }
 
 
 @dataclass(frozen=True)
@@ -251,32 +271,38 @@ class TitleVectors:
     what: str
 
 
-def title_vectors(task: Task, model: str) -> TitleVectors | None:
-    """What `model` reads of titles if it reads vectors: of those that occur, or, to train in private, of all."""
-    if model == "plm_nr":
-        return TitleVectors(task.text_vectors, task.text_centre, "text_centre")
-    if model == "bilinear":
-        return TitleVectors(task.public_vectors, task.public_centre, "public_centre")
-    return None
+CENTRES = {Titles.OCCURRING: "text_centre", Titles.CATALOGUE: "public_centre"}
+"""What a state calls the centre of title vectors."""
 
 
-_FIXED = ("text_basis", "topic_basis")
-_EXTRAS = {*NAMES, *_FIXED, "losses", "nodes", "simulated", "watched", "word_vectors", "text_centre", "public_centre"}
+def title_vectors(task: Task, needs: Needs) -> TitleVectors | None:
+    """What a model reads of titles if it reads vectors."""
+    if needs.vectors is None:
+        return None
+    what = CENTRES[needs.vectors]
+    if needs.vectors is Titles.OCCURRING:
+        return TitleVectors(task.text_vectors, task.text_centre, what)
+    return TitleVectors(task.public_vectors, task.public_centre, what)
 
 
-def fixed_parts(model: NewsModel) -> dict[str, Tensor]:
-    """What a model takes from public articles and never trains; later articles are read with the same."""
-    return {name: buffer for name, buffer in model.named_buffers() if name in _FIXED}
+_FIXED = "fixed"
+"""What a state calls the names of what the model took from public articles."""
+_EXTRAS = {*NAMES, _FIXED, "losses", "nodes", "simulated", "watched", "word_vectors", *CENTRES.values()}
 
 
 def trained_parameters(state: State) -> Parameters:
     """What was learnt in rounds, by name: the model's parameters and the method's own."""
-    return {name: torch.from_numpy(np.asarray(value)) for name, value in state.items() if name not in _EXTRAS}
+    return {name: torch.from_numpy(np.asarray(state[name])) for name in _trained_names(state)}
 
 
 def parameter_count(state: State) -> int:
     """How many numbers a client's gradient has."""
-    return sum(int(np.asarray(value).size) for name, value in state.items() if name not in _EXTRAS)
+    return sum(int(np.asarray(state[name]).size) for name in _trained_names(state))
+
+
+def _trained_names(state: State) -> list[str]:
+    fixed = _unpacked(state[_FIXED]) if _FIXED in state else []
+    return [name for name in state if name not in _EXTRAS and name not in fixed]
 
 
 def mean_loss(losses: NDArray[np.float64], samples: int) -> float:
@@ -284,11 +310,11 @@ def mean_loss(losses: NDArray[np.float64], samples: int) -> float:
     return float(losses.sum() / samples) if samples else math.nan
 
 
-def _public_words(words: list[str]) -> NDArray[np.float32] | None:
+def _public_words(words: Sequence[str]) -> NDArray[np.float32] | None:
     path = os.environ.get(WORD_VECTORS_VARIABLE)
     if not words or not path:
         return None
-    return read_word_vectors(Path(path), only=set(words)).for_vocabulary(Vocabulary(words))
+    return read_word_vectors(Path(path), only=set(words)).for_vocabulary(Vocabulary(list(words)))
 
 
 def _marked(nodes: tuple[tuple[int, ...], ...]) -> NDArray[np.bool_]:
@@ -299,7 +325,7 @@ def _marked(nodes: tuple[tuple[int, ...], ...]) -> NDArray[np.bool_]:
     return marks
 
 
-def _packed(words: list[str]) -> NDArray[np.uint8]:
+def _packed(words: Sequence[str]) -> NDArray[np.uint8]:
     return np.frombuffer("\n".join(words).encode(), np.uint8)
 
 

@@ -17,6 +17,7 @@ from discreet.methods.published.dp_fedrec import DPFedRec
 from discreet.methods.published.fednewsrec import FedNewsRec
 from discreet.methods.published.fedrec import FedRec
 from discreet.methods.published.privaterec import PrivateRec
+from discreet.methods.settings import FIELD, OF_MODEL, fields_of, settings_of
 from discreet.methods.strict_privaterec import StrictPrivateRec
 from discreet.methods.user_codes import UserCodes
 from discreet.plugins import load_plugins
@@ -71,11 +72,12 @@ def make_method(name: str, settings: Mapping[str, Any] | None = None) -> Method:
     settings = settings or {}
     known = setting_names(name)
     for setting in settings:
-        if setting not in known:
+        if not has_setting(name, setting):
             has = f"it has {', '.join(known)}" if known else "it has none"
             raise DiscreetError(f"{name} has no setting '{setting}'; {has}")
-        _check_kind(name, setting, settings[setting])
-    return METHODS[name](**settings)
+        if setting in known:
+            _check_kind(name, setting, settings[setting])
+    return METHODS[name](**fields_of(METHODS[name], settings))
 
 
 def _check_kind(name: str, setting: str, value: Any) -> None:
@@ -87,15 +89,24 @@ def _check_kind(name: str, setting: str, value: Any) -> None:
         raise DiscreetError(f"{name}: {setting} is a number, not '{value}'")
 
 
+def has_setting(name: str, setting: str) -> bool:
+    """Whether the method called `name` has a setting, or a model that may have it (`model.x`)."""
+    trains = FIELD in {field.name for field in _fields(METHODS.get(name))}
+    return setting in setting_names(name) or (trains and setting.startswith(OF_MODEL))
+
+
 def setting_names(name: str) -> list[str]:
-    """The settings that the method called `name` has."""
+    """The settings that the method called `name` has, beside those of its model."""
     if name not in METHODS:
         load_plugins()
     if name not in METHODS:
         own = "; if it is in a package of your own, name that with --plugin"
         raise DiscreetError(f"no method is called '{name}'; there are {', '.join(METHODS)}{own}")
-    method = METHODS[name]
-    return [field.name for field in dataclasses.fields(method)] if dataclasses.is_dataclass(method) else []
+    return [field.name for field in _fields(METHODS[name]) if field.name != FIELD]
+
+
+def _fields(method: Any) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(method) if dataclasses.is_dataclass(method) else ()
 
 
 def setting_schema(name: str) -> dict[str, dict[str, Any]]:
@@ -109,11 +120,6 @@ def setting_schema(name: str) -> dict[str, dict[str, Any]]:
 
 def _kind(kind: Any) -> str:
     return kind.__name__ if isinstance(kind, type) else str(kind)
-
-
-def settings_of(method: Method) -> dict[str, Any]:
-    """The method's settings by name; `make_method` takes them back."""
-    return dataclasses.asdict(method) if dataclasses.is_dataclass(method) else {}
 
 
 def plain_settings(method: Method) -> dict[str, Any]:

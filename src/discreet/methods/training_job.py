@@ -25,8 +25,9 @@ from discreet.data.news import Articles, NewsData
 from discreet.errors import DiscreetError
 from discreet.methods.base import Task
 from discreet.methods.federated import FederatedMethod
-from discreet.methods.neural import Setup, fixed_parts, title_vectors
+from discreet.methods.neural import Setup, title_vectors
 from discreet.methods.registry import method_from_plain, plain_settings
+from discreet.models.registry import fixed_parts
 from discreet.privacy.guarantee import Guarantee, Scope
 from discreet.training.objective import Parameters
 
@@ -68,7 +69,7 @@ class Description:
     @classmethod
     def of(cls, method: FederatedMethod, task: Task, setup: Setup, *, simulated: bool = False) -> Description:
         """The job of training the model of `setup` by `method` on the articles of `task`."""
-        titles = title_vectors(task, method.model)
+        titles = title_vectors(task, method.needs)
         source, centre = (titles.vectors.source, titles.centre) if titles else ("", np.zeros(0, np.float32))
         fixed = {name: part.numpy() for name, part in fixed_parts(setup.network.model).items()}
         catalogue = catalogue_digest(task.data.articles)
@@ -139,7 +140,7 @@ class Description:
             raise DiscreetError("the server's articles are not those of this node; both need the same catalogue")
         task = Task(data, "hashed" if self.text == "hashed" else "auto", centre=self.centre)
         try:
-            titles = title_vectors(task, self.method.model)
+            titles = title_vectors(task, self.method.needs)
         except ValueError:
             raise DiscreetError(
                 f"the server has title vectors from {self.source}, this node shorter or longer ones"

@@ -8,13 +8,16 @@ directions count alike: the noise of private training then falls evenly on what 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from discreet.models.base import ArticleBatch
-from discreet.models.published import PublishedModel, Settings, TableSizes, needed
+from discreet.models.base import ArticleBatch, Needs, NewsModel, Settings, TableSizes, Titles
+from discreet.models.published import needed
+
+if TYPE_CHECKING:
+    from discreet.models.features import ArticleTable
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class BilinearSettings(Settings):
     size: int = 192
 
 
-class Bilinear(PublishedModel[BilinearSettings]):
+class Bilinear(NewsModel):
     """Article: text vector beside its topic, in principal directions of equal variance. Reader: ūW + b.
 
     The topic is the subcategory, or the category where there are no subcategories, as a vector with a single 1. Text
@@ -37,6 +40,7 @@ class Bilinear(PublishedModel[BilinearSettings]):
     W's and noise of the same size on each entry is noise of the same size in every direction.
     """
 
+    name: ClassVar[str] = "bilinear"
     PRESETS: ClassVar = {"published": BilinearSettings(), "small": BilinearSettings(size=96)}
 
     SCALE = 9.0
@@ -66,14 +70,20 @@ class Bilinear(PublishedModel[BilinearSettings]):
         self.pairs = nn.Parameter(torch.zeros(self.size * (self.size + 1) // 2))
         self.prior = nn.Parameter(torch.zeros(self.size))
 
+    @classmethod
+    def needs(cls, settings: BilinearSettings) -> Needs:  # noqa: ARG003 (the same at all sizes)
+        """Vectors of all titles, and categories."""
+        return Needs(vectors=Titles.CATALOGUE, categories=True)
+
     @torch.no_grad()
-    def start_from(self, articles: ArticleBatch) -> None:
+    def start_from(self, table: ArticleTable) -> None:
         """Take the directions of most variance among public articles, and begin with their similarity.
 
         A direction's largest entry is positive: its sign is not left to chance. Where there are fewer directions than
         `size`, the rest of a vector is 0. Directions of nearly equal variance may come out otherwise on another
         machine, so whoever trains together or goes on with a trained model takes its `text_basis` and `topic_basis`.
         """
+        articles = table.batch(torch.arange(table.anonymous))
         texts = needed(articles.vectors, "text vectors").double()
         names = self._topics(articles)
         topics = len(self.topic_basis) - 1

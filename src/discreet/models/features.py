@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from discreet.data.news import Articles
-from discreet.models.base import ArticleBatch, NewsModel
-from discreet.models.published import TableSizes
+from discreet.models.base import ArticleBatch, NewsModel, TableSizes
 from discreet.progress import track
 from discreet.text.words import Vocabulary, tokenise
 
@@ -37,15 +36,19 @@ class ArticleTable:
         category: Tensor | None = None,
         subcategory: Tensor | None = None,
         vectors: Tensor | None = None,
+        words: Sequence[str] = (),
         categories: Sequence[str] = (),
         subcategories: Sequence[str] = (),
     ) -> None:
-        """Take the rows of the real articles; what is None is not there. Columns beyond a text's words are 0."""
+        """Take the rows of the real articles; what is None is not there. Columns beyond a text's words are 0.
+
+        `words`, `categories` and `subcategories` are the names that numbers stand for, in their order.
+        """
         given = [part for part in (titles, abstracts, category, subcategory, vectors) if part is not None]
         if not given or len({len(part) for part in given}) > 1:
             raise ValueError("an article table needs matrices of the same, at least one, number of rows")
         self.sizes = sizes
-        self.categories, self.subcategories = tuple(categories), tuple(subcategories)
+        self.words, self.categories, self.subcategories = tuple(words), tuple(categories), tuple(subcategories)
         self.anonymous = len(given[0])
         self._titles, self._abstracts, self._category, self._subcategory, self._vectors = (
             None if part is None else torch.cat((part, part.new_zeros(1, *part.shape[1:])))
@@ -63,6 +66,7 @@ class ArticleTable:
         title_words: int = 30,
         abstract_words: int = 0,
         vectors: NDArray[np.floating] | None = None,
+        with_categories: bool = True,
         categories: Sequence[str] | None = None,
         subcategories: Sequence[str] | None = None,
     ) -> ArticleTable:
@@ -76,21 +80,24 @@ class ArticleTable:
             titles = torch.as_tensor(tokenise(articles.titles, vocabulary, title_words))
             if abstract_words:
                 abstracts = torch.as_tensor(tokenise(articles.abstracts, vocabulary, abstract_words))
+        if not with_categories:
+            categories = subcategories = ()
         categories = _names(articles.categories) if categories is None else categories
         subcategories = _names(articles.subcategories) if subcategories is None else subcategories
         sizes = TableSizes(
             words=0 if vocabulary is None else len(vocabulary),
-            categories=len(categories) + 1,
-            subcategories=len(subcategories) + 1,
+            categories=len(categories) + 1 if with_categories else 0,
+            subcategories=len(subcategories) + 1 if with_categories else 0,
             vector=0 if vectors is None else vectors.shape[1],
         )
         return cls(
             sizes,
             titles=titles,
             abstracts=abstracts,
-            category=_numbered(articles.categories, categories),
-            subcategory=_numbered(articles.subcategories, subcategories),
+            category=_numbered(articles.categories, categories) if with_categories else None,
+            subcategory=_numbered(articles.subcategories, subcategories) if with_categories else None,
             vectors=None if vectors is None else torch.as_tensor(np.ascontiguousarray(vectors)),
+            words=() if vocabulary is None else vocabulary.words,
             categories=categories,
             subcategories=subcategories,
         )

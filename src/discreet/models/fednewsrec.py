@@ -11,9 +11,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from discreet.models.base import ArticleBatch
+from discreet.models.base import ArticleBatch, Needs, NewsModel, TableSizes
 from discreet.models.layers import AttentionPooling, RecentGRU, SelfAttention, WordConvolution, WordEmbedding
-from discreet.models.published import SMALL, PublishedModel, TableSizes, WordSettings, needed
+from discreet.models.published import SMALL, WordSettings, check_heads, needed
 
 
 @dataclass(frozen=True)
@@ -30,17 +30,20 @@ class FedNewsRecSettings(WordSettings):
     short_term: bool = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
+        check_heads(self.heads, self.size)
         if not (self.long_term or self.short_term):
             raise ValueError("a reader needs long-term or short-term interest")
 
 
-class FedNewsRec(PublishedModel[FedNewsRecSettings]):
+class FedNewsRec(NewsModel):
     """Title: words, convolution, self-attention, attention pooling.
 
     Reader: self-attention and attention pooling over all clicks (long term), a GRU over the recent ones (short term),
     and an attention that weighs the two. The ReLU after the title's self-attention is the released code's.
     """
 
+    name: ClassVar[str] = "fednewsrec"
     PRESETS: ClassVar = {
         "published": FedNewsRecSettings(),
         "small": FedNewsRecSettings(word_size=48, heads=4, filters=48, recent=10, **SMALL),
@@ -48,7 +51,8 @@ class FedNewsRec(PublishedModel[FedNewsRecSettings]):
 
     def __init__(self, settings: FedNewsRecSettings, sizes: TableSizes) -> None:
         super().__init__(settings, sizes)
-        self.words = WordEmbedding(sizes.words, settings.word_size, trained=settings.train_words)
+        self.long_term, self.short_term = settings.long_term, settings.short_term
+        self.words = WordEmbedding(sizes.words, settings.word_size, trained=bool(settings.train_words))
         self.title_convolution = WordConvolution(settings.word_size, settings.filters)
         self.title_attention = SelfAttention(settings.filters, self.size, settings.heads)
         self.title_pooling = AttentionPooling(self.size, settings.query_size)
@@ -60,6 +64,11 @@ class FedNewsRec(PublishedModel[FedNewsRecSettings]):
         if settings.long_term and settings.short_term:
             self.interest_pooling = AttentionPooling(self.size, settings.query_size)
 
+    @classmethod
+    def needs(cls, settings: FedNewsRecSettings) -> Needs:
+        """Titles."""
+        return Needs(title_words=settings.title_words)
+
     def encode_articles(self, batch: ArticleBatch) -> Tensor:
         """The articles' vectors, from their titles' words."""
         titles, copies = needed(batch.titles, "titles"), needed(batch.title_copies, "titles")
@@ -70,9 +79,9 @@ class FedNewsRec(PublishedModel[FedNewsRecSettings]):
     def encode_readers(self, clicks: Tensor, copies: Tensor) -> Tensor:
         """The readers' vectors, from all clicks and from the recent ones."""
         interests: list[Tensor] = []
-        if self.settings.short_term:
+        if self.short_term:
             interests.append(self.recent_clicks(clicks, copies))
-        if self.settings.long_term:
+        if self.long_term:
             interests.append(self.click_pooling(self.click_attention(clicks, copies), copies))
         if len(interests) == 1:
             return interests[0]

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 
 from discreet.data.news import Articles
 from discreet.errors import DiscreetError
+from discreet.models.base import TableSizes
 from discreet.models.features import ArticleTable
 from discreet.models.layers import log_copies
-from discreet.models.published import TableSizes
 from discreet.text.language_model import LanguageModel, installed_language_model
 
 

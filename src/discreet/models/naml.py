@@ -11,26 +11,29 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from discreet.models.base import ArticleBatch
+from discreet.models.base import ArticleBatch, Needs, NewsModel, TableSizes
 from discreet.models.layers import AttentionPooling, WordConvolution, WordEmbedding
-from discreet.models.published import SMALL, PublishedModel, TableSizes, WordSettings, needed
+from discreet.models.published import SMALL, WordSettings, needed
 
 
 @dataclass(frozen=True)
 class NAMLSettings(WordSettings):
     """Sizes of the model. Where `abstract_words` is 0 there is no view of the abstract."""
 
+    MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ("abstract_words",)
+
     abstract_words: int = 50
     category_size: int = 100
 
 
-class NAML(PublishedModel[NAMLSettings]):
+class NAML(NewsModel):
     """Views of an article: title and abstract by convolution and attention pooling, categories by embedding.
 
     A view that an article does not have (no abstract, no subcategory) has no part in its attention; the title always
     has, be it nothing but padding. Reader: attention pooling over the clicks.
     """
 
+    name: ClassVar[str] = "naml"
     PRESETS: ClassVar = {
         "published": NAMLSettings(),
         "small": NAMLSettings(word_size=48, abstract_words=30, category_size=16, **SMALL),
@@ -38,13 +41,18 @@ class NAML(PublishedModel[NAMLSettings]):
 
     def __init__(self, settings: NAMLSettings, sizes: TableSizes) -> None:
         super().__init__(settings, sizes)
-        self.words = WordEmbedding(sizes.words, settings.word_size, trained=settings.train_words)
+        self.words = WordEmbedding(sizes.words, settings.word_size, trained=bool(settings.train_words))
         self.title = TextView(settings)
         self.abstract = TextView(settings) if settings.abstract_words else None
         self.category = NameView(sizes.categories, settings) if sizes.categories else None
         self.subcategory = NameView(sizes.subcategories, settings) if sizes.subcategories else None
         self.view_pooling = AttentionPooling(self.size, settings.query_size)
         self.click_pooling = AttentionPooling(self.size, settings.query_size)
+
+    @classmethod
+    def needs(cls, settings: NAMLSettings) -> Needs:
+        """Titles, abstracts and categories."""
+        return Needs(title_words=settings.title_words, abstract_words=settings.abstract_words, categories=True)
 
     def encode_articles(self, batch: ArticleBatch) -> Tensor:
         """The articles' vectors, from the views that each has."""

@@ -10,9 +10,9 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from discreet.models.base import ArticleBatch
+from discreet.models.base import ArticleBatch, Needs, NewsModel, TableSizes
 from discreet.models.layers import AttentionPooling, SelfAttention, WordEmbedding
-from discreet.models.published import SMALL, PublishedModel, TableSizes, WordSettings, needed
+from discreet.models.published import SMALL, WordSettings, check_heads, needed
 
 
 @dataclass(frozen=True)
@@ -21,19 +21,29 @@ class NRMSSettings(WordSettings):
 
     heads: int = 20
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_heads(self.heads, self.size)
 
-class NRMS(PublishedModel[NRMSSettings]):
+
+class NRMS(NewsModel):
     """Title: words, self-attention, attention pooling. Reader: clicks, self-attention, attention pooling."""
 
+    name: ClassVar[str] = "nrms"
     PRESETS: ClassVar = {"published": NRMSSettings(), "small": NRMSSettings(word_size=48, heads=4, **SMALL)}
 
     def __init__(self, settings: NRMSSettings, sizes: TableSizes) -> None:
         super().__init__(settings, sizes)
-        self.words = WordEmbedding(sizes.words, settings.word_size, trained=settings.train_words)
+        self.words = WordEmbedding(sizes.words, settings.word_size, trained=bool(settings.train_words))
         self.title_attention = SelfAttention(settings.word_size, self.size, settings.heads)
         self.title_pooling = AttentionPooling(self.size, settings.query_size)
         self.click_attention = SelfAttention(self.size, self.size, settings.heads)
         self.click_pooling = AttentionPooling(self.size, settings.query_size)
+
+    @classmethod
+    def needs(cls, settings: NRMSSettings) -> Needs:
+        """Titles."""
+        return Needs(title_words=settings.title_words)
 
     def encode_articles(self, batch: ArticleBatch) -> Tensor:
         """The articles' vectors, from their titles' words."""

@@ -10,15 +10,18 @@ stay as they are, and readers as the mean of their clicks. Untrained, it ranks a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from discreet.models.base import ArticleBatch
+from discreet.models.base import ArticleBatch, Needs, NewsModel, Settings, TableSizes, Titles
 from discreet.models.language_model import TrainableLanguageModel
 from discreet.models.layers import AttentionPooling, SelfAttention
-from discreet.models.published import SMALL, PublishedModel, Settings, TableSizes, needed
+from discreet.models.published import SMALL, check_heads, needed
+
+if TYPE_CHECKING:
+    from discreet.models.features import ArticleTable
 
 
 @dataclass(frozen=True)
@@ -29,17 +32,24 @@ class PLMNRSettings(Settings):
     `language_model` is the folder of one; empty means the one that comes with the extra `lm`.
     """
 
+    MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ("trainable_layers",)
+
     heads: int = 20
     trainable_layers: int = 0
     language_model: str = ""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_heads(self.heads, self.size)
 
-class PLMNR(PublishedModel[PLMNRSettings]):
+
+class PLMNR(NewsModel):
     """Article: text vector, projection. Reader: self-attention and attention pooling over all clicks, as in NRMS.
 
     An article without text, the anonymous one above all, has the learnt vector e₀ in the place of its text's.
     """
 
+    name: ClassVar[str] = "plm_nr"
     PRESETS: ClassVar = {
         "published": PLMNRSettings(),
         "small": PLMNRSettings(heads=4, **(SMALL | {"size": 96})),
@@ -67,10 +77,18 @@ class PLMNR(PublishedModel[PLMNRSettings]):
         nn.init.zeros_(self.click_pooling.query)
         nn.init.eye_(self.click_attention.weight.data[:, 2])
 
+    @classmethod
+    def needs(cls, settings: PLMNRSettings) -> Needs:
+        """Vectors of the titles that occur, or titles as tokens where layers are trained."""
+        if settings.trainable_layers:
+            return Needs(title_words=settings.title_words, tokens=settings.language_model)
+        return Needs(vectors=Titles.OCCURRING)
+
     @torch.no_grad()
-    def start_from(self, vectors: Tensor) -> None:
+    def start_from(self, table: ArticleTable) -> None:
         """Let a projection to fewer dimensions keep those that matter most to the dot products of public vectors."""
-        if self.language_model is None and self.size < vectors.shape[1]:
+        vectors = table.vectors
+        if self.language_model is None and vectors is not None and self.size < vectors.shape[1]:
             moments = vectors.double().T @ vectors.double()
             self.projection.weight.copy_(self.SCALE * torch.linalg.eigh(moments).eigenvectors[:, -self.size :].T)
 

@@ -1,16 +1,18 @@
-"""The models by name: making one, describing one so that it can be made again."""
+"""The models by name: registering one, choosing its settings, making it, describing it so that it can be made again."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import asdict, fields, replace
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from discreet.errors import DiscreetError
+from discreet.models.base import Needs, NewsModel, Settings, TableSizes
 from discreet.models.bilinear import Bilinear
 from discreet.models.features import ArticleTable
 from discreet.models.fednewsrec import FedNewsRec
@@ -18,24 +20,94 @@ from discreet.models.layers import WordEmbedding
 from discreet.models.naml import NAML
 from discreet.models.nrms import NRMS
 from discreet.models.plm_nr import PLMNR
-from discreet.models.published import PublishedModel, Settings, TableSizes, WordSettings
+from discreet.models.published import WordSettings
+from discreet.plugins import load_plugins
 
-MODELS: dict[str, type[PublishedModel[Any]]] = {
-    "fednewsrec": FedNewsRec,
-    "nrms": NRMS,
-    "naml": NAML,
-    "plm_nr": PLMNR,
-    "bilinear": Bilinear,
-}
+MODELS: dict[str, type[NewsModel]] = {model.name: model for model in (FedNewsRec, NRMS, NAML, PLMNR, Bilinear)}
+
+M = TypeVar("M", bound=type[NewsModel])
+
+
+def register_model(model: M) -> M:
+    """Make a model of one's own known under its `name`: a decorator for its class.
+
+    Raises:
+        DiscreetError: it has no name or no presets, or another model has that name.
+    """
+    name = getattr(model, "name", None)
+    if not isinstance(name, str) or not name:
+        raise DiscreetError(f"{model.__qualname__}: a model needs a name, such as name: ClassVar[str] = 'mine'")
+    presets = getattr(model, "PRESETS", {})
+    if not {"published", "small"} <= presets.keys() or not all(isinstance(one, Settings) for one in presets.values()):
+        raise DiscreetError(f"{model.__qualname__}: PRESETS needs Settings for 'published' and for 'small'")
+    known = MODELS.get(name)
+    if known is not None and (known.__module__, known.__qualname__) != (model.__module__, model.__qualname__):
+        raise DiscreetError(f"{model.__qualname__}: another model is called '{name}'; choose another name")
+    MODELS[name] = model
+    return model
+
+
+def model_class(name: str) -> type[NewsModel]:
+    """The model called `name`, from this package or from a plugin."""
+    if name not in MODELS:
+        load_plugins()
+    if name not in MODELS:
+        raise DiscreetError(f"unknown model {name!r}; choose one of {', '.join(MODELS)}")
+    return MODELS[name]
 
 
 def model_settings(name: str, preset: str = "published", **changes: Any) -> Settings:
-    """The settings of a preset (`published` or `small`) of a model, with some of them changed."""
-    presets = _model_class(name).PRESETS
+    """The settings of a preset (`published` or `small`) of a model, with some of them changed.
+
+    Raises:
+        DiscreetError: there is no such model, preset or setting, or a value does not fit.
+    """
+    presets = model_class(name).PRESETS
     if preset not in presets:
         raise DiscreetError(f"unknown preset {preset!r}; choose one of {', '.join(presets)}")
-    settings: Settings = replace(presets[preset], **changes)
+    known = {field.name for field in fields(presets[preset])}
+    if unknown := sorted(changes.keys() - known):
+        raise DiscreetError(f"model {name} has no setting '{unknown[0]}'; it has {', '.join(sorted(known))}")
+    kinds = get_type_hints(type(presets[preset]))
+    typed = {key: _typed(name, key, value, kinds[key]) for key, value in changes.items()}
+    try:
+        settings: Settings = replace(presets[preset], **typed)
+    except ValueError as error:
+        raise DiscreetError(f"model {name}: {error}") from None
     return settings
+
+
+def model_setting_schema(name: str, preset: str = "small") -> dict[str, dict[str, Any]]:
+    """The type and the default of each setting of the model called `name`, at a preset."""
+    settings = model_settings(name, preset)
+    kinds = get_type_hints(type(settings))
+    shown = {key: kind.__name__ if isinstance(kind, type) else str(kind) for key, kind in kinds.items()}
+    return {key: {"type": shown[key], "default": value} for key, value in asdict(settings).items()}
+
+
+def changed_settings(name: str, preset: str, settings: Settings) -> dict[str, Any]:
+    """What in `settings` is not as the preset has it: the inverse of `model_settings`."""
+    usual = model_settings(name, preset)
+    if type(settings) is not type(usual):
+        raise DiscreetError(f"model {name} takes {type(usual).__name__}, not {type(settings).__name__}")
+    return {key: value for key, value in asdict(settings).items() if value != getattr(usual, key)}
+
+
+def model_needs(name: str, settings: Settings) -> Needs:
+    """What the model reads at these settings.
+
+    Raises:
+        DiscreetError: something that no data or method here can give.
+    """
+    needs = model_class(name).needs(settings)
+    for missing, what in (
+        (needs.entities, "reads entities, which no data format here has"),
+        (needs.reader_id, "knows readers by their number, and methods here train on clicks alone"),
+        (needs.candidate_aware, "reads candidates with the history, and methods here rank by dot products"),
+    ):
+        if missing:
+            raise DiscreetError(f"model {name} {what}; it cannot be trained")
+    return needs
 
 
 def make_model(
@@ -46,47 +118,79 @@ def make_model(
     *,
     word_vectors: NDArray[np.floating] | None = None,
     **changes: Any,
-) -> PublishedModel[Any]:
+) -> NewsModel:
+    """A new model for the articles of `table`: a preset's, with some settings changed. See `build_model`."""
+    return build_model(name, model_settings(name, preset, **changes), table, seed, word_vectors=word_vectors)
+
+
+def build_model(
+    name: str,
+    settings: Settings,
+    table: ArticleTable,
+    seed: int,
+    *,
+    word_vectors: NDArray[np.floating] | None = None,
+) -> NewsModel:
     """A new model for the articles of `table`, the same for the same seed.
 
     `word_vectors` [words, size] are public vectors of the vocabulary, in its order. They set the length of the model's
-    word vectors and stay as they are, unless `train_words=True`. A model that reads words and is given no vectors for
-    them starts from random ones and learns them, unless `train_words=False`.
+    word vectors and stay as they are, unless `train_words` is True. A model that reads words and is given no vectors
+    for them starts from random ones and learns them, unless `train_words` is False.
     """
-    settings = model_settings(name, preset, **changes)
     if isinstance(settings, WordSettings):
-        if word_vectors is None:
-            settings = replace(settings, train_words=changes.get("train_words", True))
-        else:
-            settings = replace(settings, word_size=word_vectors.shape[1])
+        trained = word_vectors is None if settings.train_words is None else settings.train_words
+        size = settings.word_size if word_vectors is None else word_vectors.shape[1]
+        settings = replace(settings, train_words=trained, word_size=size)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = _model_class(name)(settings, table.sizes)
-    if isinstance(model, PLMNR) and table.vectors is not None:
-        model.start_from(table.vectors)
-    if isinstance(model, Bilinear):
-        model.start_from(table.batch(torch.arange(table.anonymous)))
+        model = model_class(name)(settings, table.sizes)
+    model.start_from(table)
     if word_vectors is not None:
-        for module in model.modules():
-            if isinstance(module, WordEmbedding):
-                module.fill(word_vectors)
+        for _, words in _word_tables(model):
+            words.fill(word_vectors)
     return model
 
 
-def describe_model(model: PublishedModel[Any]) -> dict[str, Any]:
+def fixed_parts(model: NewsModel) -> dict[str, Tensor]:
+    """What a model took from public articles and never trains: its persistent buffers, but for words' vectors."""
+    words = {f"{name}.vectors" for name, _ in _word_tables(model)}
+    kept = model.state_dict().keys() - words
+    return {name: buffer for name, buffer in model.named_buffers() if name in kept}
+
+
+def fixed_words(model: NewsModel) -> NDArray[np.float32] | None:
+    """The vectors of words that a model reads and does not train; None where there are none."""
+    for _, words in _word_tables(model):
+        if not isinstance(words.vectors, torch.nn.Parameter):
+            return np.asarray(words.vectors.numpy(), np.float32)
+    return None
+
+
+def describe_model(model: NewsModel) -> dict[str, Any]:
     """Plain JSON values from which `remake_model` makes the model again; its parameters are its `state_dict`."""
-    name = next(name for name, kind in MODELS.items() if type(model) is kind)
-    return {"model": name, "settings": asdict(model.settings), "sizes": asdict(model.sizes)}
+    return {"model": model.name, "settings": asdict(model.settings), "sizes": asdict(model.sizes)}
 
 
-def remake_model(description: Mapping[str, Any]) -> PublishedModel[Any]:
+def remake_model(description: Mapping[str, Any]) -> NewsModel:
     """A model as described, ready for `load_state_dict`."""
-    kind = _model_class(description["model"])
+    kind = model_class(description["model"])
     settings = replace(kind.PRESETS["published"], **description["settings"])
     return kind(settings, TableSizes(**description["sizes"]))
 
 
-def _model_class(name: str) -> type[PublishedModel[Any]]:
-    if name not in MODELS:
-        raise DiscreetError(f"unknown model {name!r}; choose one of {', '.join(MODELS)}")
-    return MODELS[name]
+def _word_tables(model: NewsModel) -> list[tuple[str, WordEmbedding]]:
+    return [(name, module) for name, module in model.named_modules() if isinstance(module, WordEmbedding)]
+
+
+def _typed(model: str, setting: str, value: Any, kind: Any) -> Any:
+    """A value as its setting has it; the command line says false for False."""
+    kinds = get_args(kind) or (kind,)
+    if bool in kinds and isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    if float in kinds and type(value) is int:
+        return float(value)
+    if type(value) not in kinds:
+        names = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}
+        wanted = " or ".join(names[one] for one in kinds if one in names)
+        raise DiscreetError(f"model {model}: {setting} is {wanted}, not '{value}'")
+    return value

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -19,13 +19,12 @@ import torch
 from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError
-from discreet.methods.neural import trained_parameters
+from discreet.methods.neural import CENTRES, trained_parameters
 from discreet.methods.published.privaterec import PrivateRec
 from discreet.methods.run import Run
-from discreet.models.base import NewsModel
+from discreet.models.base import Needs, NewsModel, TableSizes
 from discreet.models.features import ArticleTable, encode_all
-from discreet.models.published import TableSizes
-from discreet.models.registry import model_settings, remake_model
+from discreet.models.registry import fixed_parts, model_class
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.mechanisms.attention import ClippedAttention, positive_weights
 from discreet.protocol.check import limits
@@ -85,13 +84,12 @@ class BasisModel:
     @classmethod
     def from_run(cls, run: Run) -> BasisModel:
         """The model of a run of PrivateRec with a finite `epsilon_serving`; other runs are refused."""
-        method, network = trained_network(run)
+        method, network, centre = trained_network(run)
         if method.epsilon_serving is None or math.isinf(method.epsilon_serving):
             raise DiscreetError(
                 "this run of privaterec has no budget for serving; train it with --set epsilon_serving=1 (or another ε)"
             )
         parameters = [run.state[name] for name in sorted(trained_parameters(run.state))]
-        centre = run.state["text_centre"]
         space = BasisSpace(np.asarray(run.state["basis"], np.float32))
         return cls(method, network, space, _digest([*parameters, centre]), centre, run.text)
 
@@ -174,22 +172,27 @@ class BasisModel:
         return self.method.guarantee({})
 
 
-def trained_network(run: Run) -> tuple[PrivateRec, NewsModel]:
-    """The method of a run of PrivateRec and its trained encoders; refused where titles alone do not make articles."""
+def trained_network(run: Run) -> tuple[PrivateRec, NewsModel, Floats]:
+    """The method of a run of PrivateRec, its trained encoders, and what title vectors are centred on.
+
+    Refused where articles are made of more than title vectors.
+    """
     method = run.method
     if not isinstance(method, PrivateRec):
         raise DiscreetError(f"a run of {method.name} has no basis; train one with --method privaterec")
-    if method.model != "plm_nr":
+    needs = method.needs
+    if needs.vectors is None or needs != Needs(vectors=needs.vectors):
         raise DiscreetError(
             f"privaterec with model {method.model} cannot be served: its articles are more than title vectors;"
             " train it with --set model=plm_nr"
         )
-    if "text_centre" not in run.state:
+    centre = run.state.get(CENTRES[needs.vectors])
+    if centre is None:
         raise DiscreetError("this run does not say what its title vectors are centred on; train it again")
-    settings = asdict(model_settings(method.model, method.preset))
-    sizes = asdict(TableSizes(vector=len(run.state["text_centre"])))
-    network = Network(remake_model({"model": method.model, "settings": settings, "sizes": sizes}))
-    return method, network.load(trained_parameters(run.state)).eval()
+    model = model_class(method.model)(method.chosen_model, TableSizes(vector=len(centre)))
+    for name, part in fixed_parts(model).items():
+        part.copy_(torch.from_numpy(run.state[name]))
+    return method, Network(model).load(trained_parameters(run.state)).eval(), centre
 
 
 def _digest(parts: Sequence[NDArray[np.generic]]) -> str:

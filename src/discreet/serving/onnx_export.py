@@ -39,7 +39,7 @@ class ReaderAttention(nn.Module):
 
 def reader_attention(run: Run) -> ReaderAttention:
     """The reader encoder of a run, as PyTorch has it."""
-    _, network = trained_network(run)
+    _, network, _ = trained_network(run)
     basis = torch.from_numpy(run.state["basis"])
     with torch.no_grad():
         nothing = ArticleBatch(vectors=torch.zeros(1, len(run.state["text_centre"])))

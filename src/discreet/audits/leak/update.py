@@ -13,7 +13,7 @@ from discreet.methods.base import Task
 from discreet.methods.neural import article_table
 from discreet.methods.published.privaterec import PrivateRec
 from discreet.models.features import ArticleTable
-from discreet.models.registry import make_model
+from discreet.models.registry import build_model
 from discreet.training.clients import Clients
 from discreet.training.loop import client_gradient
 from discreet.training.network import Network
@@ -35,8 +35,8 @@ class Federation:
     @classmethod
     def start(cls, method: PrivateRec, task: Task, seed: int) -> Federation:
         """The untrained model, its basis, and the readers of the train split."""
-        table, _ = article_table(task, method.model, method.preset)
-        network = Network(make_model(method.model, method.preset, table, seed))
+        table = article_table(task, method.needs)
+        network = Network(build_model(method.model, method.chosen_model, table, seed))
         parameters = {**network.parameters(), **method.own_parameters(network.model.size, seed)}
         clients = Clients.from_impressions(task.data.splits["train"], network.model.history_length)
         return cls(method, network, table, parameters, clients, seed)

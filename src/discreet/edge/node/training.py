@@ -21,8 +21,9 @@ from discreet.edge.node.spending import Spending
 from discreet.errors import DiscreetError, InputError
 from discreet.methods.base import Task
 from discreet.methods.federated import Parties
-from discreet.methods.neural import Part, Setup, fixed_parts
+from discreet.methods.neural import Part, Setup
 from discreet.methods.training_job import Description, promised, read_task
+from discreet.models.registry import fixed_parts
 from discreet.nodes import Assignment, Contribute, OpenJob
 from discreet.nodes.configuration import NodeSettings
 from discreet.privacy.guarantee import Guarantee, Scope

@@ -22,7 +22,6 @@ from discreet.methods.federated import FederatedMethod
 from discreet.methods.neural import Setup
 from discreet.methods.published.serving import NoisedAttention, attention, attention_noise_scale, checked_calibration
 from discreet.methods.ranking import Serving
-from discreet.models.registry import model_settings
 from discreet.privacy.guarantee import Guarantee, Scope, Status
 from discreet.privacy.mechanisms.base import Calibration
 from discreet.training.draws import laplace
@@ -112,6 +111,6 @@ class PrivateRec(FederatedMethod):
 
     def serving(self, size: int, seed: int) -> Serving:
         """The noised attention of Algorithm 1; on the device the same mixture of the basis, without noise."""
-        length = model_settings(self.model, self.preset).history_length
+        length = self.chosen_model.history_length
         epsilon, padding = (math.inf, 0.0) if self.epsilon_serving is None else (self.epsilon_serving, self.padding)
         return NoisedAttention(epsilon, self.basis, self.theta, padding, length, seed, self.calibration)

@@ -1,0 +1,222 @@
+"""Settings of models: by name and as an object, kept in a run and used again; models of one's own."""
+
+import dataclasses
+import json
+import sys
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import torch
+
+from discreet.data.synthetic import news_world
+from discreet.errors import DiscreetError
+from discreet.experiments.ranking_comparison import variants
+from discreet.methods.base import Task
+from discreet.methods.neural import parameter_count
+from discreet.methods.published.fednewsrec import FedNewsRec
+from discreet.methods.published.fedrec import FedRec
+from discreet.methods.registry import make_method, method_from_plain, plain_settings
+from discreet.methods.run import Run
+from discreet.models.base import Needs, NewsModel, Settings, Titles
+from discreet.models.fednewsrec import FedNewsRecSettings
+from discreet.models.nrms import NRMSSettings
+from discreet.models.registry import MODELS, model_settings, register_model
+from discreet.serving.basis import BasisModel
+
+
+@pytest.fixture(scope="module")
+def task():
+    return Task(news_world(60, seed=9), "hashed")
+
+
+SMALL = {"rounds": 1, "fraction": 0.1}
+
+
+def test_an_ablation_is_trained_kept_and_scored_again(task, tmp_path):
+    settings = {"model": "fednewsrec", "model.short_term": "false", **SMALL}
+    method = make_method("fednewsrec", settings)
+    assert method == FedNewsRec(
+        model="fednewsrec", model_settings=model_settings("fednewsrec", "small", short_term=False), **SMALL
+    )
+    state = method.train(task, 1)
+    assert not any(name.startswith("recent_clicks") for name in state)
+    Run(method, state, "made", 1, "hashed").save(tmp_path / "run")
+    told = json.loads((tmp_path / "run" / "run.json").read_text())["settings"]
+    assert told["model.short_term"] is False
+    assert {name for name in told if name.startswith("model.")} == {"model.short_term"}
+    loaded = Run.load(tmp_path / "run")
+    assert loaded.method == method
+    dev = task.data.splits["dev"]
+    assert np.array_equal(loaded.score(dev, task.data), method.score(task, state, dev, 1))
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_every_setting_of_a_model_is_a_setting_of_the_method(name):
+    for key, value in dataclasses.asdict(model_settings(name, "small")).items():
+        if isinstance(value, bool) or value is None:
+            other = not value
+        else:
+            other = 2 if key == "heads" else "folder" if isinstance(value, str) else 2 * value or 1
+        method = make_method("fedrec", {"model": name, f"model.{key}": other})
+        assert getattr(method.chosen_model, key) == other
+        assert plain_settings(method)[f"model.{key}"] == other
+        assert method_from_plain("fedrec", json.loads(json.dumps(plain_settings(method)))) == method
+
+
+def test_a_settings_object_stands_for_all_of_them(task):
+    settings = NRMSSettings(title_words=5, history_length=7, size=12, heads=3, query_size=4, word_size=6)
+    method = FedRec(model="nrms", model_settings=settings, **SMALL)
+    assert method.train(task, 1)["click_attention.weight"].shape == (12, 3, 12)
+    assert method_from_plain("fedrec", plain_settings(method)) == method
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"model": "nrms", "model.depth": 3}, "model nrms has no setting 'depth'; it has heads"),
+        ({"model": "nrms", "model.heads": 5}, "model nrms: 5 heads cannot share a size of 48 evenly"),
+        ({"model": "nrms", "model.size": 0}, "model nrms: size cannot be 0"),
+        ({"model": "nrms", "model.heads": "many"}, "model nrms: heads is a whole number, not 'many'"),
+        ({"model": "nrms", "model.train_words": "perhaps"}, "train_words is true or false, not 'perhaps'"),
+        (
+            {"model": "fednewsrec", "model.long_term": False, "model.short_term": False},
+            "model fednewsrec: a reader needs long-term or short-term interest",
+        ),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused_in_one_line(settings, said):
+    with pytest.raises(DiscreetError, match=said) as found:
+        make_method("fedrec", settings)
+    assert "\n" not in str(found.value)
+
+
+def test_settings_of_another_model_are_refused():
+    with pytest.raises(DiscreetError, match="model nrms takes NRMSSettings, not FedNewsRecSettings"):
+        FedRec(model="nrms", model_settings=FedNewsRecSettings())
+    with pytest.raises(DiscreetError, match=r"content has no setting 'model\.heads'"):
+        make_method("content", {"model.heads": 4})
+
+
+def test_comparisons_sweep_over_settings_of_the_model():
+    methods = list(variants(["fedrec", "content"], {"model": "nrms", "model.heads": (2, 4)}, []))
+    assert [method.chosen_model.heads for method in methods[:2]] == [2, 4]
+    assert len(methods) == 3
+    alone = list(variants(["fedrec", "privaterec"], {"model": "nrms", "fedrec.model.heads": 2}, []))
+    assert [method.chosen_model.heads for method in alone] == [2, 4]
+
+
+def test_words_that_are_not_learnt_are_the_same_whatever_seed_scores(task):
+    method = make_method("fedrec", {"model": "nrms", "model.train_words": False, **SMALL})
+    state = method.train(task, 1)
+    assert "words.vectors" not in state
+    dev = task.data.splits["dev"]
+    assert np.array_equal(method.score(task, state, dev, 1), method.score(task, state, dev, 2))
+
+
+@dataclasses.dataclass(frozen=True)
+class MeanSettings(Settings):
+    """One number."""
+
+    stretch: float = 2.0
+
+
+class Mean(NewsModel):
+    """Title vectors in a few public directions; a reader is the mean of her clicks."""
+
+    name: ClassVar[str] = "mean"
+    PRESETS: ClassVar = {"published": MeanSettings(size=16), "small": MeanSettings(size=8)}
+
+    def __init__(self, settings, sizes):
+        super().__init__(settings, sizes)
+        self.register_buffer("directions", torch.zeros(sizes.vector, self.size))
+        self.weight = torch.nn.Parameter(torch.ones(self.size) * settings.stretch)
+
+    @classmethod
+    def needs(cls, settings):
+        return Needs(vectors=Titles.CATALOGUE)
+
+    @torch.no_grad()
+    def start_from(self, table):
+        generator = torch.Generator().manual_seed(len(table))
+        self.directions.copy_(torch.randn(self.directions.shape, generator=generator))
+
+    def encode_articles(self, batch):
+        return batch.vectors @ self.directions
+
+    def encode_readers(self, clicks, copies):
+        total = (copies.to(clicks.dtype).unsqueeze(-2) @ clicks).squeeze(-2)
+        return total / copies.sum(-1, keepdim=True) * self.weight
+
+
+@pytest.fixture
+def mean():
+    yield register_model(Mean)
+    del MODELS["mean"]
+
+
+def test_a_model_of_ones_own_is_trained_kept_and_served(mean, task, tmp_path):
+    method = make_method("privaterec", {"model": "mean", "model.stretch": 3, "epsilon_serving": 1.0, **SMALL})
+    state = method.train(task, 1)
+    Run(method, state, "made", 1, "hashed").save(tmp_path / "run")
+    loaded = Run.load(tmp_path / "run")
+    assert loaded.method.chosen_model == MeanSettings(size=8, stretch=3.0)
+    dev = task.data.splits["dev"]
+    assert np.array_equal(loaded.score(dev, task.data), method.score(task, state, dev, 1))
+    titles = list(task.data.articles.titles)
+    expected = task.public_vectors.matrix @ state["directions"]
+    np.testing.assert_allclose(BasisModel.from_run(loaded).title_vectors(titles), expected, atol=1e-5)
+    assert parameter_count(state) == 8 + 3 * 8  # what is fixed is not counted
+
+
+def test_a_model_of_ones_own_is_resumed(mean, task, tmp_path):
+    method = make_method("fedrec", {"model": "mean", "rounds": 2, "fraction": 0.1})
+    whole = method.train(task, 1)
+    dataclasses.replace(method, rounds=1).train(task, 1, tmp_path / "checkpoint")
+    resumed = method.train(task, 1, tmp_path / "checkpoint")
+    assert all(np.array_equal(whole[name], resumed[name]) for name in whole.keys() - {"watched"})
+    other = make_method("fedrec", {"model": "mean", "rounds": 2, "fraction": 0.1, "model.stretch": 3})
+    with pytest.raises(DiscreetError, match=r"another training \(model\.stretch differ"):
+        other.train(task, 1, tmp_path / "checkpoint")
+
+
+def test_a_model_in_a_plugin_is_found_by_its_name(tmp_path, monkeypatch):
+    (tmp_path / "my_models.py").write_text(
+        "from test_model_settings import Mean\nfrom discreet.models.registry import register_model\n"
+        "class Other(Mean):\n    name = 'other_mean'\nregister_model(Other)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr("discreet.plugins._named", ["my_models"])
+    try:
+        assert FedRec(model="other_mean").chosen_model.size == 8
+    finally:
+        MODELS.pop("other_mean", None)
+        sys.modules.pop("my_models", None)
+
+
+def test_models_that_cannot_be_registered_say_why():
+    class Nameless(Mean):
+        name: ClassVar[str] = ""
+
+    class WithoutSizes(Mean):
+        name: ClassVar[str] = "without_sizes"
+        PRESETS: ClassVar = {}
+
+    class Taken(Mean):
+        name: ClassVar[str] = "nrms"
+
+    for wrong, said in (
+        (Nameless, "needs a name"),
+        (WithoutSizes, "PRESETS needs"),
+        (Taken, "another model is called"),
+    ):
+        with pytest.raises(DiscreetError, match=said):
+            register_model(wrong)
+
+
+def test_a_model_that_nobody_can_feed_is_refused(monkeypatch):
+    for need in ("entities", "reader_id", "candidate_aware"):
+        monkeypatch.setattr(Mean, "needs", lambda settings, need=need: Needs(**{need: True}))
+        monkeypatch.setitem(MODELS, "mean", Mean)
+        with pytest.raises(DiscreetError, match=r"model mean .* it cannot be trained"):
+            FedRec(model="mean")
