@@ -42,6 +42,36 @@ class Sums(Protocol):
         """The sum of a window, after which it takes nothing more."""
 
 
+class Windows:
+    """Sums in the clear, by task and window. A window is closed once, and takes nothing afterwards."""
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[bytes, int], tuple[NDArray[np.int64], int]] = {}
+        self._closed: set[tuple[bytes, int]] = set()
+
+    def add(self, task: Task, window: int, values: NDArray[np.int64], contributions: int) -> None:
+        """Add the values of so many contributions."""
+        total, before = self._window(task, window)
+        self._open[task.id, window] = total + values, before + contributions
+
+    def count(self, task: Task, window: int) -> int:
+        """How many contributions there are in an open window."""
+        return self._window(task, window)[1]
+
+    def close(self, task: Task, window: int) -> NDArray[np.int64]:
+        """The sum of a window, which is closed from now on."""
+        total, _ = self._window(task, window)
+        self._closed.add((task.id, window))
+        self._open.pop((task.id, window), None)
+        return total
+
+    def _window(self, task: Task, window: int) -> tuple[NDArray[np.int64], int]:
+        task.require_window(window)
+        if (task.id, window) in self._closed:
+            raise DiscreetError(f"window {window} of task {task.name} was collected already")
+        return self._open.get((task.id, window), (np.zeros(task.length, np.int64), 0))
+
+
 class PlainSums:
     """The simulator: sums in the clear, with the bounds that Prio3 proves and the noise that two aggregators add.
 
@@ -51,13 +81,12 @@ class PlainSums:
 
     def __init__(self, noise: Noise) -> None:
         self._noise = noise
-        self._open: dict[tuple[bytes, int], tuple[NDArray[np.int64], int]] = {}
-        self._collected: set[tuple[bytes, int]] = set()
+        self._windows = Windows()
 
     def contribute(self, task: Task, window: int, contribution: Contribution) -> None:
         """Add one reader's contribution to a window."""
         require_promised(task, contribution)
-        self._add(task, window, task.checked(contribution.values), 1)
+        self._windows.add(task, window, task.checked(contribution.values), 1)
 
     def contribute_all(self, task: Task, window: int, matrix: Any) -> None:
         """Add a contribution of every row of a matrix, sparse or not, to a window; a row of zeros is one too."""
@@ -66,30 +95,15 @@ class PlainSums:
             raise DiscreetError(f"task {task.name} takes rows of {task.length} whole numbers")
         rows.sum_duplicates()
         task.require_bounds(rows.data, np.asarray(rows.sum(axis=1, dtype=np.int64)))
-        self._add(task, window, np.asarray(rows.sum(axis=0, dtype=np.int64)), rows.shape[0])
+        self._windows.add(task, window, np.asarray(rows.sum(axis=0, dtype=np.int64)), rows.shape[0])
 
     def collect(self, task: Task, window: int) -> NoisySum:
         """The sum of a window with two aggregators' noise, after which it takes nothing more."""
-        total, contributions = self._window(task, window)
-        if contributions < task.min_batch:
-            raise DiscreetError(
-                f"window {window} of task {task.name} has {contributions} contributions,"
-                f" fewer than the {task.min_batch} that make a batch"
-            )
-        self._collected.add((task.id, window))
-        self._open.pop((task.id, window), None)
+        count = self._windows.count(task, window)
+        task.require_batch(window, count)
+        total = self._windows.close(task, window)
         values = sum((share_noise(task, self._noise) for _ in range(AGGREGATORS)), total)
-        return NoisySum(values, task.guarantee(), contributions)
-
-    def _add(self, task: Task, window: int, values: NDArray[np.int64], contributions: int) -> None:
-        total, before = self._window(task, window)
-        self._open[task.id, window] = total + values, before + contributions
-
-    def _window(self, task: Task, window: int) -> tuple[NDArray[np.int64], int]:
-        task.require_window(window)
-        if (task.id, window) in self._collected:
-            raise DiscreetError(f"window {window} of task {task.name} was collected already")
-        return self._open.get((task.id, window), (np.zeros(task.length, np.int64), 0))
+        return NoisySum(values, task.guarantee(), count)
 
 
 def require_promised(task: Task, contribution: Contribution) -> None:

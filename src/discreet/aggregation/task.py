@@ -240,6 +240,14 @@ class Task:
         if not 0 <= window < self.windows:
             raise DiscreetError(f"task {self.name} has windows 0 to {self.windows - 1}, not {window}")
 
+    def require_batch(self, window: int, contributions: int) -> None:
+        """An error if a window has too few contributions to be collected."""
+        if contributions < self.min_batch:
+            raise DiscreetError(
+                f"window {window} of task {self.name} has {contributions} contributions,"
+                f" fewer than the {self.min_batch} that make a batch"
+            )
+
     def nothing(self) -> NDArray[np.int64]:
         """What a reader contributes who has nothing to say: zeros, or a 1 in bucket 0 of a histogram."""
         values = np.zeros(self.length, np.int64)
