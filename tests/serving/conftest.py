@@ -1,10 +1,7 @@
 """Databases to serve from: a SQLite file, and a throw-away PostgreSQL cluster where its programs are installed."""
 
-import uuid
-
 import pytest
-from postgres_cluster import running_cluster
-from sqlalchemy import create_engine, text
+from postgres_cluster import fresh_database, running_cluster
 
 from discreet.serving.logs import tell_repeats
 
@@ -26,10 +23,4 @@ def database(request, tmp_path):
     """The address of an empty database."""
     if request.param == "sqlite":
         return str(tmp_path / "serving.sqlite")
-    address = request.getfixturevalue("postgres")
-    name = f"t{uuid.uuid4().hex}"
-    engine = create_engine(address.replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text(f"CREATE DATABASE {name}"))
-    engine.dispose()
-    return address.replace("/postgres?", f"/{name}?")
+    return fresh_database(request.getfixturevalue("postgres"))

@@ -8,11 +8,12 @@ import signal
 import subprocess
 import tempfile
 import time
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, text
 
 USER = "discreet"
 
@@ -96,3 +97,13 @@ def _wait_for(address):
             return
         time.sleep(0.05)
     raise RuntimeError("postgres did not start")
+
+
+def fresh_database(address):
+    """The address of a new database of a cluster."""
+    name = f"t{uuid.uuid4().hex}"
+    engine = create_engine(address.replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    engine.dispose()
+    return address.replace("/postgres?", f"/{name}?")

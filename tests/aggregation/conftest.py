@@ -1,0 +1,19 @@
+"""Databases of aggregators: SQLite files, and a throw-away PostgreSQL cluster where its programs are installed."""
+
+import pytest
+from postgres_cluster import fresh_database, running_cluster
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """The address of a fresh cluster."""
+    with running_cluster() as cluster:
+        yield cluster.address
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def databases(request, tmp_path):
+    """The addresses of two empty databases."""
+    if request.param == "sqlite":
+        return {role: str(tmp_path / f"{role}.sqlite") for role in ("leader", "helper")}
+    return {role: fresh_database(request.getfixturevalue("postgres")) for role in ("leader", "helper")}
