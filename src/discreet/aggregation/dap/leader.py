@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from discreet.aggregation.dap.agreement import Agreement
 from discreet.aggregation.dap.batches import decoded
@@ -103,14 +104,16 @@ class Leader:
         return upload
 
     def run_jobs(self, task_id: bytes) -> bool:
-        """Bring all waiting reports to the helper; False if it could not be asked, and they wait for the next time."""
+        """Bring all waiting reports to the helper; False if some must wait for the next time."""
         agreement, task = self.task(task_id)
-        peer = self.peers(agreement.task.helper)
-        reached = True
-        for job in self.store.open_jobs(task):
-            reached = self._run_job(agreement, task, job, peer) and reached
-        while reached and (new := self._new_job(agreement, task)) is not None:
-            reached = self._run_job(agreement, task, new, peer)
+        peer, reached = self.peers(agreement.task.helper), True
+        for job in chain(self.store.open_jobs(task), iter(lambda: self._new_job(agreement, task), None)):
+            try:
+                self._run_job(agreement, task, job, peer)
+            except PeerError as error:
+                reached = False
+                if not error.answered:
+                    break
         return reached
 
     def forget(self, seconds: float) -> None:
@@ -138,7 +141,8 @@ class Leader:
         size = prio3.input_share_size(1) + prio3.public_share_size + prio3.verifier_share_size + 200
         return self.store.new_job(task, until, max(1, min(MAX_JOB_REPORTS, MAX_JOB_BYTES // size)))
 
-    def _run_job(self, agreement: Agreement, task: int, job: int, peer: Peer) -> bool:
+    def _run_job(self, agreement: Agreement, task: int, job: int, peer: Peer) -> None:
+        """Bring a job to the helper, and count what it answers; a `PeerError` if it must be brought again."""
         request, encoded = self.store.job(task, job)
         reports = [Report.decode(report) for report in encoded]
         states = self._verify(agreement, reports)
@@ -155,13 +159,12 @@ class Leader:
                 counted = self._outcome(agreement, asked, states, AggregationJobResp.decode(created.body))
             except PeerError as error:
                 if error.kind not in _FINAL:
-                    return False
+                    raise
             except MessageError:
                 pass  # the job is abandoned
         self.store.finish(task, job, agreement.prio3, counted)
         if location is not None:
             _delete(peer, location)
-        return True
 
     def _verify(self, agreement: Agreement, reports: Sequence[Report]) -> dict[bytes, Continued]:
         """The leader's first step; without reports that are to be dropped. The same whenever it is done again."""

@@ -29,11 +29,12 @@ class PeerError(DiscreetError):
 
     Attributes:
         kind: The draft's type of problem, if the aggregator named one.
+        answered: Whether it answered at all.
     """
 
-    def __init__(self, problem: str, kind: ProblemType | None = None) -> None:
+    def __init__(self, problem: str, kind: ProblemType | None = None, answered: bool = False) -> None:
         super().__init__(problem)
-        self.kind = kind
+        self.kind, self.answered = kind, answered
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ class Peer:
         """The reply, if it is a success, empty or of the media type that was asked for."""
         if not 200 <= reply.status < 300:
             problem = _problem(reply)
-            raise PeerError(f"{self.url}: answered {reply.status} {problem or ''}".rstrip(), problem)
+            raise PeerError(f"{self.url}: answered {reply.status} {problem or ''}".rstrip(), problem, True)
         if reply.body and not is_media_type(reply.headers.get("content-type", ""), media_type(kind)):
             raise PeerError(f"{self.url}: answered with another media type than {media_type(kind)}")
         return reply
