@@ -42,6 +42,7 @@ _PUBLIC = {
     "PrivateRec": "discreet.methods.published.privaterec",
     "DPFedAvg": "discreet.methods.dp_fedavg",
     "ClickReports": "discreet.methods.click_reports.method",
+    "FrontPage": "discreet.methods.front_page.method",
     "StrictPrivateRec": "discreet.methods.strict_privaterec",
     "UserCodes": "discreet.methods.user_codes",
     "VendorMethod": "discreet.vendors.method",
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from discreet.methods.baselines import Combined, Content, Popularity, Random, Recency
     from discreet.methods.click_reports.method import ClickReports
     from discreet.methods.dp_fedavg import DPFedAvg
+    from discreet.methods.front_page.method import FrontPage
     from discreet.methods.published.centralized import Centralized
     from discreet.methods.published.dp_fedrec import DPFedRec
     from discreet.methods.published.fednewsrec import FedNewsRec

@@ -12,6 +12,7 @@ from discreet.methods import baselines
 from discreet.methods.base import Method
 from discreet.methods.click_reports.method import ClickReports
 from discreet.methods.dp_fedavg import DPFedAvg
+from discreet.methods.front_page.method import FrontPage
 from discreet.methods.published.centralized import Centralized
 from discreet.methods.published.dp_fedrec import DPFedRec
 from discreet.methods.published.fednewsrec import FedNewsRec
@@ -39,6 +40,7 @@ METHODS: dict[str, Callable[..., Method]] = {
     "privaterec": PrivateRec,
     "dp_fedavg": DPFedAvg,
     "click_reports": ClickReports,
+    "front_page": FrontPage,
     "strict_privaterec": StrictPrivateRec,
     "user_codes": UserCodes,
 }

@@ -1,0 +1,85 @@
+"""How likely a released count is, if so many clicks were expected: Poisson clicks and the noise of two aggregators.
+
+The noise of each aggregator is discrete Laplace, P(k) ∝ a^|k| with a = e^{−1/scale}. The sum of two has
+
+    P(z) = ((1 − a)/(1 + a))² · a^|z| · (|z| + (1 + a²)/(1 − a²)),
+
+since Σ_k a^{|k| + |z − k|} is a^|z| for each of the |z| + 1 whole numbers from 0 to z, and 2·a^{|z| + 2j} for the two at
+distance j = 1, 2, … outside. A released count is y = copies · k + z with k Poisson.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+Floats = NDArray[np.float64]
+
+_LEAST, _MOST, _STEP = -10.0, math.log(32.0), 0.05
+"""Of ln(expected clicks): the table's range. Above it, clicks are taken as normal."""
+
+_CLICKS = 100
+_TAIL = 16
+
+
+@dataclass(frozen=True)
+class CountLikelihood:
+    """ln P(released count | expected clicks), up to what does not depend on the expectation.
+
+    Attributes:
+        scale: Of each aggregator's discrete Laplace noise; 0 for no noise.
+        copies: How many readers each reader of a sample stands for.
+    """
+
+    scale: float
+    copies: int = 1
+
+    @property
+    def variance(self) -> float:
+        """Of the noise in one released count."""
+        if not self.scale:
+            return 0.0
+        a = math.exp(-1 / self.scale)
+        return 4 * a / (1 - a) ** 2
+
+    def __call__(self, released: NDArray[np.int64], log_expected: Floats) -> Floats:
+        """A row for each released count, with its log-likelihood for each expectation in the row of `log_expected`."""
+        expected = np.exp(log_expected)
+        if not self.scale:
+            return released[:, None] / self.copies * log_expected - expected
+        table = _table(self.scale, self.copies)
+        tail = math.ceil(_TAIL * self.scale)
+        column = np.clip(released + tail, 0, table.shape[1] - 1)[:, None]
+        place = np.clip((log_expected - _LEAST) / _STEP, 0, table.shape[0] - 1.000001)
+        low = place.astype(np.int64)
+        found = table[low, column]
+        found += (place - low) * (table[low + 1, column] - found)
+        many = log_expected > _MOST
+        if many.any():
+            row = np.nonzero(many)[0]
+            end = table[-1, column[row, 0]] - self._normal(released[row], np.full(len(row), math.exp(_MOST)))
+            found[many] = end + self._normal(released[row], expected[many])
+        return found
+
+    def _normal(self, released: NDArray[np.int64], expected: Floats) -> Floats:
+        """The log-density of Poisson clicks as normal, with the noise's variance, in clicks."""
+        variance = expected + self.variance / self.copies**2
+        return -0.5 * (np.log(variance) + (released / self.copies - expected) ** 2 / variance)
+
+
+@lru_cache(maxsize=16)
+def _table(scale: float, copies: int) -> Floats:
+    """The log-likelihoods: a row for each ln(expected clicks), a column for each released count."""
+    a = math.exp(-1 / scale)
+    tail = math.ceil(_TAIL * scale)
+    log_expected = np.arange(_LEAST, _MOST + _STEP, _STEP)
+    clicks = np.arange(_CLICKS + 1)
+    poisson = np.exp(clicks * log_expected[:, None] - np.exp(log_expected)[:, None] - gammaln(clicks + 1))
+    away = np.abs(np.arange(-tail, _CLICKS * copies + tail + 1) - copies * clicks[:, None])
+    noise = a**away * (away + (1 + a * a) / (1 - a * a)) * ((1 - a) / (1 + a)) ** 2
+    return np.asarray(np.log(np.maximum(poisson @ noise, 1e-300)))
