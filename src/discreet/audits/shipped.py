@@ -16,6 +16,7 @@ MODULES = (
     "discreet.audits.hostile_vendors",
     "discreet.audits.hostile_training",
     "discreet.audits.sums",
+    "discreet.audits.front_page",
 )
 """Modules that register audits when they are imported."""
 

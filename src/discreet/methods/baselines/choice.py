@@ -10,12 +10,15 @@ from discreet.data.news import Impressions
 
 
 def fit_choice_weights(
-    features: NDArray[np.float64], impressions: Impressions, ridge: float = 1e-4
+    features: NDArray[np.float64],
+    impressions: Impressions,
+    ridge: float = 1e-4,
+    offset: NDArray[np.float64] | float = 0.0,
 ) -> NDArray[np.float64]:
     """Maximise the likelihood of the clicks: each click is one choice among itself and the slate's unclicked articles.
 
-    The loss is the mean over clicks c of log(e^{s_c} + Σ_{j not clicked} e^{s_j}) − s_c with s = features · w, plus
-    ridge·‖w‖²/2 in units of each feature's spread. It is convex, so the optimum does not depend on the start.
+    The loss is the mean over clicks c of log(e^{s_c} + Σ_{j not clicked} e^{s_j}) − s_c with s = offset + features · w,
+    plus ridge·‖w‖²/2 in units of each feature's spread. It is convex, so the optimum does not depend on the start.
     """
     usable = impressions.clicked.any() and (~impressions.clicked).any()
     spread = features.std(axis=0)
@@ -28,7 +31,7 @@ def fit_choice_weights(
     clicks = clicked.sum()
 
     def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        scores = scaled @ weights
+        scores = scaled @ weights + offset
         peak = np.maximum.reduceat(scores, impressions.slate[:-1])[slate]
         rest = np.where(clicked, 0.0, np.exp(scores - peak))
         total = np.bincount(slate, rest)[slate]

@@ -4,8 +4,8 @@ The noise of each aggregator is discrete Laplace, P(k) ∝ a^|k| with a = e^{−
 
     P(z) = ((1 − a)/(1 + a))² · a^|z| · (|z| + (1 + a²)/(1 − a²)),
 
-since Σ_k a^{|k| + |z − k|} is a^|z| for each of the |z| + 1 whole numbers from 0 to z, and 2·a^{|z| + 2j} for the two at
-distance j = 1, 2, … outside. A released count is y = copies · k + z with k Poisson.
+since in Σ_k a^{|k| + |z − k|} each of the |z| + 1 whole numbers from 0 to z gives a^|z|, and the two at distance
+j = 1, 2, … outside give 2·a^{|z| + 2j}. A released count is y = copies · k + z with k Poisson.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from scipy.special import gammaln
 
 Floats = NDArray[np.float64]
 
-_LEAST, _MOST, _STEP = -10.0, math.log(32.0), 0.05
-"""Of ln(expected clicks): the table's range. Above it, clicks are taken as normal."""
+_MOST, _STEP, _ROWS = math.log(32.0), 0.05, 271
+"""The table ends at this ln(expected clicks). Above it, clicks are taken as normal."""
+_LEAST = _MOST - _STEP * (_ROWS - 1)
 
 _CLICKS = 100
 _TAIL = 16
@@ -77,7 +78,7 @@ def _table(scale: float, copies: int) -> Floats:
     """The log-likelihoods: a row for each ln(expected clicks), a column for each released count."""
     a = math.exp(-1 / scale)
     tail = math.ceil(_TAIL * scale)
-    log_expected = np.arange(_LEAST, _MOST + _STEP, _STEP)
+    log_expected = np.linspace(_LEAST, _MOST, _ROWS)
     clicks = np.arange(_CLICKS + 1)
     poisson = np.exp(clicks * log_expected[:, None] - np.exp(log_expected)[:, None] - gammaln(clicks + 1))
     away = np.abs(np.arange(-tail, _CLICKS * copies + tail + 1) - copies * clicks[:, None])

@@ -18,7 +18,7 @@ from discreet.errors import DiscreetError
 from discreet.methods.base import Method, Scores, State, Task
 from discreet.methods.front_page.features import device_features
 from discreet.methods.front_page.likelihood import CountLikelihood
-from discreet.methods.front_page.popularity import Popularity
+from discreet.methods.front_page.popularity import Popularity, known_rates
 from discreet.methods.front_page.public import PublicSide
 from discreet.methods.front_page.weights import PUBLIC_WEIGHTS
 from discreet.methods.front_page.windows import DAY, Log, Window, noise_scale, released_windows
@@ -69,7 +69,9 @@ class FrontPage(Method):
 
     def __post_init__(self) -> None:
         if not (0.01 <= self.epsilon <= _MAX_EPSILON or math.isinf(self.epsilon)):
-            raise DiscreetError(f"{self.name}: epsilon must be from 0.01 to {_MAX_EPSILON:g} (or inf), not {self.epsilon}")
+            raise DiscreetError(
+                f"{self.name}: epsilon must be from 0.01 to {_MAX_EPSILON:g} (or inf), not {self.epsilon}"
+            )
         if not 0 <= self.max_days <= 36525:
             raise DiscreetError(f"{self.name}: max_days must be from 0 to 36525, not {self.max_days}")
         if not 1e-12 <= self.delta < 0.1:
@@ -89,36 +91,29 @@ class FrontPage(Method):
     def train(self, task: Task, seed: int, checkpoint: Path | None = None) -> State:
         """The posterior after all windows of the train split."""
         train = task.data.splits["train"]
-        learnt = self._popularity(task)
+        learnt = self.popularity(task)
         for window in self._windows(task, [train], seed):
             learnt.update(window)
         return learnt.state()
 
     def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
         """Device features with public weights, plus the log rate that was known when the impression's window began."""
-        features = device_features(task, PublicSide.of(task), impressions)
-        return np.asarray(features @ PUBLIC_WEIGHTS + self.log_rates(task, state, impressions, seed))
+        return self.device_scores(task, impressions) + self.log_rates(task, state, impressions, seed)
+
+    def device_scores(self, task: Task, impressions: Impressions) -> Scores:
+        """What each device makes of its own history, at ε = 0."""
+        return np.asarray(device_features(task, PublicSide.of(task), impressions) @ PUBLIC_WEIGHTS)
 
     def log_rates(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
         """Of each shown article the popularity, from windows that had ended before the impression's own began.
 
         Devices go on contributing while the split is served: its own earlier windows count.
         """
-        learnt = self._popularity(task)
+        learnt = self.popularity(task)
         if len(impressions) and int(impressions.time.min()) >= int(state["until"][0]):
             learnt.restore(state)
-        seconds = self._seconds(task)
-        begun = np.repeat(impressions.time // seconds * seconds, impressions.slate_sizes)
-        order = np.argsort(begun, kind="stable")
-        found, done = np.zeros(len(begun)), 0
-        for window in self._windows(task, list(task.data.splits.values()), seed, learnt.until):
-            ready = int(np.searchsorted(begun[order], window.end))
-            part = order[done:ready]
-            found[part] = learnt.log_rate(impressions.shown[part])
-            done = max(done, ready)
-            learnt.update(window)
-        found[order[done:]] = learnt.log_rate(impressions.shown[order[done:]])
-        return found
+        windows = self._windows(task, list(task.data.splits.values()), seed, learnt.until)
+        return known_rates(learnt, windows, impressions, self._seconds(task))
 
     def guarantee(self, state: State) -> Guarantee:
         """For a reader's day, or with `max_days` for life; the theorem is above."""
@@ -143,7 +138,8 @@ class FrontPage(Method):
         """ε, at δ, of a reader who contributes on so many days."""
         return _lifetime(self.daily_epsilon, self.delta, days)
 
-    def _popularity(self, task: Task) -> Popularity:
+    def popularity(self, task: Task) -> Popularity:
+        """What is known of popularity before the first sum."""
         scale = 0.0 if math.isinf(self.epsilon) else noise_scale(self.daily_epsilon)
         return Popularity(CountLikelihood(scale, self._copies(task)), PublicSide.of(task).text)
 

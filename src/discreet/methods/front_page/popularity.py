@@ -10,9 +10,12 @@ Its posterior stands on a grid. Each hour the evidence of the past loses some we
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.data.news import Impressions
 from discreet.methods.base import State
 from discreet.methods.front_page.likelihood import CountLikelihood
 from discreet.methods.front_page.windows import Window
@@ -21,7 +24,7 @@ Floats = NDArray[np.float64]
 
 GRID = np.linspace(-4, 4, 33)
 FORGET_HOURLY = 0.03
-PRIOR_DEVIATION = 0.8
+PRIOR_DEVIATION = 0.7
 RIDGE = 30.0
 MAX_IDLE = 3 * 86400
 """Seconds after which an article that is shown no more is forgotten."""
@@ -115,7 +118,7 @@ class Popularity:
         text = self._text[self._article[used]]
         weight = expected**2 / (expected + noise)
         moments = text.T @ (text * weight[:, None]) + RIDGE * np.eye(text.shape[1])
-        self._slope = np.linalg.solve(moments, text.T @ (weight * (clicks / expected - 1)))
+        self._slope = np.asarray(np.linalg.solve(moments, text.T @ (weight * (clicks / expected - 1))), np.float64)
 
     def _prior(self, articles: NDArray[np.integer]) -> Floats:
         return np.asarray(np.clip(self._text[articles] @ self._slope, -_MAX_PRIOR, _MAX_PRIOR))
@@ -139,3 +142,25 @@ class Popularity:
         self._evidence, self._sums = state["evidence"].copy(), state["sums"].copy()
         self._level, self._slope = state["level"].copy(), state["slope"].copy()
         self._row[self._article] = np.arange(len(self._article))
+
+
+def known_rates(learnt: Popularity, windows: Iterable[Window], impressions: Impressions, seconds: int) -> Floats:
+    """Of each shown article the log rate that was known when the window of its impression began.
+
+    Args:
+        learnt: What was known before the first of `windows`.
+        windows: Released windows in the order of time, from which it goes on learning.
+        impressions: Slates, later than all that `learnt` has seen.
+        seconds: How long a window is.
+    """
+    begun = np.repeat(impressions.time // seconds * seconds, impressions.slate_sizes)
+    order = np.argsort(begun, kind="stable")
+    begun = begun[order]
+    found, done = np.zeros(len(order)), 0
+    for window in windows:
+        ready = int(np.searchsorted(begun, window.end))
+        found[order[done:ready]] = learnt.log_rate(impressions.shown[order[done:ready]])
+        done = ready
+        learnt.update(window)
+    found[order[done:]] = learnt.log_rate(impressions.shown[order[done:]])
+    return found

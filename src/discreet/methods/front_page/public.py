@@ -46,7 +46,7 @@ class PublicSide:
     @classmethod
     def _make(cls, task: Task) -> PublicSide:
         shown = np.unique(task.data.splits["train"].shown)
-        vectors = _centred_vectors(task, shown)
+        vectors = _public_vectors(task, shown)
         category = np.unique(np.array(task.data.articles.categories, dtype=np.str_), return_inverse=True)[1]
         counts = np.bincount(category[task.data.splits["train"].shown], minlength=int(category.max(initial=0)) + 1)
         share = (counts + 1.0) / (counts.sum() + len(counts))
@@ -56,8 +56,13 @@ class PublicSide:
         return cls(vectors, unit or 1.0, category, share, _text(vectors, shown, category, len(share)))
 
 
-def _centred_vectors(task: Task, shown: NDArray[np.int32]) -> NDArray[np.float32]:
-    """`Task.text_vectors` with a public centre: without it, the titles in histories would have a part in the centre."""
+def _public_vectors(task: Task, shown: NDArray[np.int32]) -> NDArray[np.float32]:
+    """`Task.public_vectors`, which take the whole catalogue.
+
+    A language model gives a title the same vector in any company, so there the titles that occur are enough.
+    """
+    if not task.text_identity.startswith("language model"):
+        return task.public_vectors.matrix
     if task.centre is not None:
         return task.text_vectors.matrix
     encoded = encode_texts([task.data.articles.titles[i] for i in shown.tolist()], task.text).matrix

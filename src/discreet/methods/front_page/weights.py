@@ -8,5 +8,5 @@ from __future__ import annotations
 
 import numpy as np
 
-PUBLIC_WEIGHTS = np.array([0.25, 0.05, 0.25, 0.1])
+PUBLIC_WEIGHTS = np.array([0.30, 0.10, 0.24, 0.15])
 """For `features.FEATURES`, in their order."""

@@ -23,7 +23,7 @@ from discreet.privacy.noise import SimulatedNoise
 
 DAY = 86400
 
-_CHOICE, _NOISE = 3, 4
+_NOISE = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ def popularity_task(start: int, seconds: int, articles: NDArray[np.int64], epsil
     """The terms of one window's sum: at most one 1 among the articles that were shown."""
     return Task(
         name="front page popularity",
-        purpose="Counts how often each article is clicked, to rank popular ones higher. One click a day counts at most.",
+        purpose="Counts how often each article is clicked, so that popular ones rank higher; one click a day counts.",
         kind=Kind.MULTIHOT,
         length=len(articles),
         max_total=1,
@@ -97,7 +97,7 @@ class Log:
         time, article, exposure, reader, clicked = (np.concatenate(column) for column in zip(*columns, strict=True))
         order = np.argsort(time, kind="stable")
         counted = np.flatnonzero(clicked)
-        counted = counted[_one_a_day(reader[counted], time[counted], seconds, seed)]
+        counted = counted[_one_a_day(reader[counted], article[counted], time[counted], seconds, seed)]
         counted = counted[np.argsort(time[counted], kind="stable")]
         return cls(
             time[order], article[order], exposure[order], time[counted], article[counted], reader[counted], readers
@@ -105,15 +105,27 @@ class Log:
 
 
 def _one_a_day(
-    reader: NDArray[np.int64], time: NDArray[np.int64], seconds: int, seed: int
+    reader: NDArray[np.int64],
+    article: NDArray[np.int64],
+    time: NDArray[np.int64],
+    seconds: int,
+    seed: int,
 ) -> NDArray[np.int64]:
     """Which clicks count: for each reader and day, one at random of the first window with a click."""
-    chance = np.random.default_rng([seed, _CHOICE]).random(len(reader))
+    chance = _mixed(_mixed(_mixed(_mixed(np.full(len(reader), seed)) ^ reader) ^ time) ^ article)
     order = np.lexsort((chance, time // seconds, time // DAY, reader))
     first = np.ones(len(order), np.bool_)
     same = (reader[order][1:] == reader[order][:-1]) & (time[order][1:] // DAY == time[order][:-1] // DAY)
     first[1:] = ~same
     return order[first]
+
+
+def _mixed(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The mixer of splitmix64. A click's chance depends on the click alone, as if its device drew it by itself."""
+    mixed = values.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (mixed ^ (mixed >> np.uint64(31))).astype(np.int64)
 
 
 def released_windows(
@@ -133,7 +145,7 @@ def released_windows(
     for window in np.unique(number[log.time >= since]).tolist():
         first, last = np.searchsorted(number, (window, window + 1))
         articles, cell = np.unique(log.article[first:last], return_inverse=True)
-        exposure = np.bincount(cell, log.exposure[first:last])
+        exposure = np.bincount(cell, log.exposure[first:last]).astype(np.float64)
         start, stop = np.searchsorted(log.click_time, (window * seconds, (window + 1) * seconds))
         clicked = np.searchsorted(articles, log.click_article[start:stop])
         if math.isinf(epsilon):

@@ -1,0 +1,113 @@
+"""Audits of `front_page`, registered when this module is imported.
+
+- One aggregator's share of a window, by the exact probabilities of its noise.
+- A reader's whole day: how far the shipped bounding lets a reader's log move all sums of the day, whatever she clicks.
+- Non-interference: with the released sums fixed, what everybody else is shown does not depend on a reader's clicks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.audits.hockey_stick import HockeyStick
+from discreet.audits.noninterference import NonInterference
+from discreet.audits.registry import Audit, Exact, register
+from discreet.audits.sums import ShareMasses
+from discreet.data.news import Articles, Impressions, NewsData
+from discreet.methods.base import Task
+from discreet.methods.front_page.method import FrontPage
+from discreet.methods.front_page.popularity import known_rates
+from discreet.methods.front_page.windows import DAY, Log, Window, noise_scale, popularity_task, released_windows
+from discreet.privacy.guarantee import Status
+
+_READERS, _ARTICLES, _SLATE, _HOUR = 6, 12, 5, 3600
+
+
+def audited_log(clicks: int | None, seed: int = 1) -> NewsData:
+    """Two days of a small site. Reader 0 comes every two hours; all others' clicks are always the same.
+
+    Args:
+        clicks: The seed of reader 0's clicks and history, any number of them in a slate; None for none at all.
+        seed: Of everything else.
+    """
+    public, own = np.random.default_rng(seed), np.random.default_rng(clicks)
+    times = np.arange(0, 2 * DAY, _HOUR // 2)
+    reader = np.where(np.arange(len(times)) % 4 == 0, 0, public.integers(1, _READERS, len(times))).astype(np.int32)
+    shown = np.stack([public.choice(_ARTICLES, _SLATE, replace=False) for _ in times]).astype(np.int32)
+    clicked = public.random(shown.shape) < 0.3
+    histories = public.integers(0, _ARTICLES, (len(times), 3)).astype(np.int32)
+    mine = reader == 0
+    clicked[mine] = False if clicks is None else own.random((mine.sum(), _SLATE)) < own.choice((0.1, 0.5, 1.0))
+    histories[mine] = 0 if clicks is None else own.integers(0, _ARTICLES, (mine.sum(), 3))
+    starts = 3 * np.arange(len(times))
+    split = Impressions(
+        reader=reader,
+        time=times,
+        slate=_SLATE * np.arange(len(times) + 1),
+        shown=shown.ravel(),
+        clicked=clicked.ravel(),
+        timeline=histories.ravel(),
+        history_start=starts,
+        history_stop=starts + 3,
+    )
+    titles = [f"title {i % 5} of {i % 3}" for i in range(_ARTICLES)]
+    empty = [""] * _ARTICLES
+    numbers = [str(i) for i in range(_ARTICLES)]
+    articles = Articles(numbers, titles, [str(i % 3) for i in range(_ARTICLES)], empty, empty, np.zeros(_ARTICLES, int))
+    return NewsData("audited", articles, [str(i) for i in range(_READERS)], {"train": split})
+
+
+@dataclass(frozen=True)
+class DayCost(Exact):
+    """The ε that a day of a reader really costs: the most that her clicks move all sums of the day, over the scale."""
+
+    epsilon: float
+    seconds: int
+    logs: int = 40
+
+    def lower_bound(self, error: float, seed: int) -> float:
+        """By running the shipped bounding on logs of a reader who clicks as she likes, and on one without clicks."""
+        without = _day_sums(audited_log(None), self.seconds)
+        moved = [_day_sums(audited_log(clicks), self.seconds) - without for clicks in range(self.logs)]
+        return float(max(np.abs(move).sum(axis=1).max() for move in moved)) / noise_scale(self.epsilon)
+
+
+def _day_sums(data: NewsData, seconds: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    """A row for each day: all cells of all its windows, without noise."""
+    split = data.splits["train"]
+    log = Log.of([split], len(data.readers), seconds, seed=0)
+    sums = np.zeros((2, DAY // seconds, _ARTICLES), np.int64)
+    for window in released_windows(log, seconds, np.inf, 1, 0):
+        number = window.end // seconds - 1
+        day, within = divmod(number, DAY // seconds)
+        sums[day, within, window.articles] = window.released
+    return sums.reshape(2, -1)
+
+
+def others_see(clicks: int | None, released: Sequence[Window]) -> bytes:
+    """All that readers other than reader 0 are shown, as scores, if these sums were released."""
+    data, method = audited_log(clicks), FrontPage(epsilon=1.0, window_minutes=60)
+    split, task = data.splits["train"], Task(data, "hashed")
+    others = split.select(split.reader != 0)
+    rates = known_rates(method.popularity(task), released, others, _HOUR)
+    return bytes((method.device_scores(task, others) + rates).tobytes())
+
+
+def _register() -> None:
+    for epsilon in (0.5, 3.0):
+        task = popularity_task(0, _HOUR, np.arange(4), epsilon)
+        setting = f"one cell, one share, ε={epsilon:g}, exact"
+        register(Audit("front_page", setting, Status.PROVED, epsilon, HockeyStick(ShareMasses(task), 0.0)))
+    for seconds in (_HOUR, _HOUR // 4):
+        setting = f"a reader's day in windows of {seconds // 60} minutes, ε=1, exact"
+        register(Audit("front_page", setting, Status.PROVED, 1.0, DayCost(1.0, seconds)))
+    log = Log.of([audited_log(0).splits["train"]], _READERS, _HOUR, seed=0)
+    released = tuple(released_windows(log, _HOUR, 1.0, 1, 0))
+    test = NonInterference(others_see, (None, 0, 1, 2, 3), released)
+    register(Audit("front_page", "others' rankings, sums fixed", Status.PROVED, 0.0, test))
+
+
+_register()

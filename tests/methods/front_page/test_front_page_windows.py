@@ -1,0 +1,96 @@
+"""One click of a reader counts a day, and a window tells nothing but its noised sum."""
+
+import numpy as np
+import pytest
+
+from discreet.audits.front_page import audited_log
+from discreet.methods.front_page.windows import DAY, Log, popularity_task, released_windows
+from discreet.privacy.guarantee import Adversary, Scope, Unit
+
+HOUR = 3600
+
+
+def log_of(clicks, seed=0, seconds=HOUR):
+    data = audited_log(clicks)
+    return Log.of([data.splits["train"]], len(data.readers), seconds, seed)
+
+
+@pytest.mark.parametrize("seconds", [HOUR, 900])
+def test_each_reader_counts_at_most_once_a_day(seconds):
+    log = log_of(5, seconds=seconds)
+    pairs = list(zip(log.click_reader, log.click_time // DAY, strict=True))
+    assert len(pairs) == len(set(pairs))
+    assert {0} <= set(log.click_reader.tolist())
+
+
+def test_the_click_that_counts_is_of_the_first_window_with_a_click():
+    data = audited_log(5)
+    split = data.splits["train"]
+    time = np.repeat(split.time, split.slate_sizes)[split.clicked]
+    reader = np.repeat(split.reader, split.slate_sizes)[split.clicked]
+    log = log_of(5)
+    for day in (0, 1):
+        first = time[(reader == 0) & (time // DAY == day)].min()
+        counted = log.click_time[(log.click_reader == 0) & (log.click_time // DAY == day)]
+        assert counted // HOUR == first // HOUR
+
+
+def test_clicks_of_one_reader_do_not_change_which_clicks_of_others_count():
+    one, other = log_of(5), log_of(None)
+    assert np.array_equal(one.click_article[one.click_reader != 0], other.click_article[other.click_reader != 0])
+
+
+def test_choice_among_clicks_of_a_window_varies_with_the_seed():
+    assert len({tuple(log_of(5, seed).click_article) for seed in range(8)}) > 1
+
+
+def test_exposure_is_a_share_of_each_slate():
+    log = log_of(5)
+    windows = list(released_windows(log, HOUR, np.inf, 1, 0))
+    assert sum(window.exposure.sum() for window in windows) == pytest.approx(2 * DAY / (HOUR / 2))
+    assert all(np.array_equal(window.articles, np.unique(window.articles)) for window in windows)
+    assert sum(window.released.sum() for window in windows) == len(log.click_time)
+
+
+def test_released_sums_have_two_aggregators_noise_and_repeat_by_seed():
+    log = log_of(5)
+    exact = list(released_windows(log, HOUR, np.inf, 1, 0))
+    noised = [list(released_windows(log, HOUR, 1.0, 1, seed)) for seed in (0, 0, 1)]
+    values = [np.concatenate([window.released for window in windows]) for windows in noised]
+    assert np.array_equal(values[0], values[1])
+    assert not np.array_equal(values[0], values[2])
+    noise = values[0] - np.concatenate([window.released for window in exact])
+    assert noise.std() == pytest.approx(np.sqrt(4 * np.exp(-1) / (1 - np.exp(-1)) ** 2), rel=0.2)
+
+
+def test_windows_since_a_moment_are_the_same_as_in_the_whole():
+    log = log_of(5)
+    whole = [window for window in released_windows(log, HOUR, 1.0, 1, 0) if window.end > DAY]
+    later = list(released_windows(log, HOUR, 1.0, 1, 0, since=DAY))
+    assert [window.end for window in whole] == [window.end for window in later]
+    assert all(np.array_equal(a.released, b.released) for a, b in zip(whole, later, strict=True))
+
+
+def test_copies_stand_for_a_larger_population():
+    log = log_of(5)
+    exact = np.concatenate([window.released for window in released_windows(log, HOUR, np.inf, 1, 0)])
+    many = np.concatenate([window.released for window in released_windows(log, HOUR, 1.0, 50, 0)])
+    assert np.array_equal(np.rint(many / 50), exact)
+
+
+def test_terms_bind_the_articles_and_say_whose_epsilon_it_is():
+    task = popularity_task(0, HOUR, np.arange(5), 1.0)
+    other = popularity_task(0, HOUR, np.arange(1, 6), 1.0)
+    assert task.id != other.id
+    assert task.sensitivity.l1 == 1
+    promise = task.guarantee()
+    assert promise.unit is Unit.USER
+    assert promise.scope is Scope.WINDOW
+    assert promise.adversary is Adversary.PUBLISHER_AND_AGGREGATOR
+
+
+def test_a_log_without_labels_releases_nothing():
+    from dataclasses import replace
+
+    split = replace(audited_log(5).splits["train"], labelled=False)
+    assert not list(released_windows(Log.of([split], 6, HOUR, 0), HOUR, 1.0, 1, 0))
