@@ -11,7 +11,6 @@ from discreet.audits.front_page import audited_log
 from discreet.data.news import NewsData
 from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
-from discreet.experiments.comparison import split_of
 from discreet.methods.base import Task
 from discreet.methods.front_page.features import reader_features
 from discreet.methods.front_page.public import PublicSide
@@ -46,7 +45,7 @@ def test_is_saved_and_loaded(news, tmp_path):
     run = d.FrontPage(epsilon=3).fit(news, text="hashed")
     run.save(tmp_path / "run")
     loaded = Run.load(tmp_path / "run")
-    dev = split_of(news, "dev")
+    dev = news.splits["dev"]
     assert np.array_equal(run.score(dev), loaded.score(dev, news))
     assert loaded.guarantee == run.guarantee
 
