@@ -11,6 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError
+from discreet.protocol.infinity import from_plain
 
 if TYPE_CHECKING:
     import polars as pl
@@ -104,9 +105,7 @@ def guarantee_columns(guarantee: Mapping[str, Any] | None) -> dict[str, Any]:
     names = ("epsilon", "delta", "unit", "adjacency", "adversary", "scope", "status")
     found = guarantee or {}
     values = {f"guarantee_{name}": found.get(name) for name in names}
-    if values["guarantee_epsilon"] == "inf":
-        values["guarantee_epsilon"] = math.inf
-    return values
+    return {name: from_plain(value) for name, value in values.items()}
 
 
 def markdown_line(cells: Sequence[str]) -> str:

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from discreet.protocol.check import SCHEMA
-
 ROOT = Path(__file__).parents[2]
 DEVICE = ROOT / "src" / "discreet" / "serving" / "web" / "device"
 SUPPORT = ROOT / "tests" / "support"
@@ -23,11 +21,6 @@ def node(*arguments: object) -> str:
     if program is None:
         pytest.skip("node is not installed; the device's tests check the same in Chromium")
     return subprocess.run([program, *map(str, arguments)], check=True, capture_output=True, text=True).stdout
-
-
-def test_the_schema_is_the_protocols() -> None:
-    text = (DEVICE / "schema.js").read_text(encoding="utf-8")
-    assert json.loads(text[text.index("= {") + 2 :].rstrip().removesuffix(";")) == SCHEMA
 
 
 def test_every_verdict_is_pythons() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import multiprocessing
 import os
 import pickle
@@ -17,6 +16,7 @@ from typing import Any
 from discreet.audits.registry import Audit
 from discreet.privacy.guarantee import Status
 from discreet.progress import track
+from discreet.protocol.infinity import to_plain
 
 FAMILY_ERROR = 1e-3
 _WORTH_A_PROCESS = 4
@@ -51,8 +51,8 @@ class Finding:
             "mechanism": self.audit.name,
             "status": str(self.audit.status),
             "measure": str(self.audit.examination.measure),
-            "claim": _plain(self.audit.claim),
-            "lower_bound": _plain(self.lower_bound),
+            "claim": to_plain(self.audit.claim),
+            "lower_bound": to_plain(self.lower_bound),
             "verdict": self.verdict,
             "seconds": round(self.seconds, 2),
         }
@@ -109,7 +109,3 @@ def _travels(audit: Audit) -> bool:
     except (pickle.PicklingError, AttributeError, TypeError):
         return False
     return True
-
-
-def _plain(value: float) -> float | str:
-    return "inf" if math.isinf(value) else value

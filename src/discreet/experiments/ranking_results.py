@@ -13,6 +13,7 @@ from discreet.evaluation.metrics import METRICS, RankingMetrics
 from discreet.evaluation.uncertainty import Difference, Estimate, estimate, paired_difference
 from discreet.experiments.provenance import versions
 from discreet.privacy.guarantee import Guarantee, Scope, shown_epsilon
+from discreet.protocol.infinity import to_plain
 from discreet.tabular import Tabular, guarantee_columns, plain
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class MethodResult:
         return {
             "method": self.method,
             "model": self.model,
-            "epsilon": "inf" if self.epsilon is not None and math.isinf(self.epsilon) else self.epsilon,
+            "epsilon": to_plain(self.epsilon),
             "settings": dict(self.settings),
             "seeds": len(self.runs),
             "reused": self.reused,

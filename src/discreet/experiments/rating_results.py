@@ -25,6 +25,7 @@ from scipy.stats import t as student
 from discreet.evaluation.uncertainty import Difference, Estimate
 from discreet.experiments.provenance import versions
 from discreet.privacy.guarantee import Guarantee, shown_epsilon
+from discreet.protocol.infinity import to_plain
 from discreet.tabular import Tabular, guarantee_columns, plain
 from discreet.vendors.features import GROUP_EDGES
 from discreet.vendors.registry import Refusal
@@ -194,7 +195,7 @@ class VendorComparison(Tabular):
                 {
                     "method": result.method,
                     "settings": result.settings,
-                    "epsilon": _plain(result.epsilon),
+                    "epsilon": to_plain(result.epsilon),
                     "reused": result.reused,
                     "rmse": mean_over_vendors(result.rmse).to_json(),
                     "gain": self.gain(result).to_json(),
@@ -305,10 +306,6 @@ def _budget(epsilon: float | None) -> float:
 
 def _unit(result: VendorResult) -> str:
     return str(result.guarantee.unit) if result.guarantee else "user"
-
-
-def _plain(epsilon: float | None) -> float | str | None:
-    return "inf" if epsilon is not None and math.isinf(epsilon) else epsilon
 
 
 def _whole(count: float) -> int | float:

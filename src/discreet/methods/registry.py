@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, get_type_hints
 
@@ -22,6 +21,7 @@ from discreet.methods.settings import FIELD, OF_MODEL, fields_of, settings_of
 from discreet.methods.strict_privaterec import StrictPrivateRec
 from discreet.methods.user_codes import UserCodes
 from discreet.plugins import load_plugins
+from discreet.protocol.infinity import from_plain, to_plain
 
 BASELINES: dict[str, Callable[..., Method]] = {
     "random": baselines.Random,
@@ -126,9 +126,9 @@ def _kind(kind: Any) -> str:
 
 def plain_settings(method: Method) -> dict[str, Any]:
     """The method's settings as JSON has them: infinity is the string "inf"."""
-    return {name: "inf" if value == math.inf else value for name, value in settings_of(method).items()}
+    return {name: to_plain(value) for name, value in settings_of(method).items()}
 
 
 def method_from_plain(name: str, settings: Mapping[str, Any]) -> Method:
     """The inverse of `plain_settings`."""
-    return make_method(name, {key: math.inf if value == "inf" else value for key, value in settings.items()})
+    return make_method(name, {key: from_plain(value) for key, value in settings.items()})

@@ -29,10 +29,10 @@ from discreet.methods.neural import Setup, title_vectors
 from discreet.methods.registry import method_from_plain, plain_settings
 from discreet.models.registry import fixed_parts
 from discreet.privacy.guarantee import Guarantee, Scope
+from discreet.protocol import versions
 from discreet.training.objective import Parameters
 
 KIND = "train"
-FORMAT = 2
 LIMITS = {"rounds": 100_000, "negatives": 100, "local_steps": 100, "history_clicks": 1_000}
 """What a node computes at most for any server, whatever its data is."""
 _MAX_SEED = 2**63 - 1
@@ -80,7 +80,7 @@ class Description:
         """One line of JSON."""
         about: dict[str, Any] = {
             "kind": KIND,
-            "format": FORMAT,
+            "format": versions.TRAINING_JOB,
             "method": self.method.name,
             "settings": plain_settings(self.method),
             "seed": self.seed,
@@ -99,8 +99,10 @@ class Description:
         """Read a description, refusing what is none."""
         try:
             about = json.loads(data)
-            if about["kind"] != KIND or about["format"] != FORMAT:
-                raise DiscreetError(f"a training of format {about['format']}; this node knows format {FORMAT}")
+            if about["kind"] != KIND or about["format"] != versions.TRAINING_JOB:
+                raise DiscreetError(
+                    f"a training of format {about['format']}; this node knows format {versions.TRAINING_JOB}"
+                )
             method = method_from_plain(str(about["method"]), about["settings"])
             centre = np.array(about["centre"], np.float32)
             fixed = load_arrays(base64.b64decode(about["fixed"], validate=True))

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import re
 import tempfile
@@ -28,6 +27,7 @@ from discreet.aggregation.secure_sum.keys import PUBLIC_BYTES, Identity
 from discreet.errors import DiscreetError, InputError
 from discreet.files import replacing_file
 from discreet.nodes.host_socket import LONGEST_PATH
+from discreet.protocol.infinity import from_plain, to_plain
 
 Noise = Literal["secure", "simulated"]
 
@@ -132,7 +132,7 @@ def write_node(settings: NodeSettings) -> bytes:
         "number": settings.number,
         "data": str(settings.data),
         "part": settings.part,
-        "most_epsilon": "inf" if math.isinf(settings.most_epsilon) else settings.most_epsilon,
+        "most_epsilon": to_plain(settings.most_epsilon),
         "noise": settings.noise,
     }
     _write_json(folder / "node.json", said)
@@ -158,8 +158,7 @@ def read_node(folder: Path) -> NodeSettings:
         _wrong(path, "data", data, "the path of the data that the node hosts")
     if part is not None and not is_part(part):
         _wrong(path, "part", part, "such as '2/4', the second of four parts, or null for all of it")
-    if epsilon == "inf":
-        epsilon = math.inf
+    epsilon = from_plain(epsilon)
     if not isinstance(epsilon, int | float) or isinstance(epsilon, bool) or not epsilon > 0:
         _wrong(path, "most_epsilon", epsilon, "a positive number, or 'inf' for methods without a guarantee")
     if noise not in ("secure", "simulated"):

@@ -12,6 +12,8 @@ from decimal import ROUND_CEILING, Context, Decimal
 from enum import StrEnum
 from typing import Any
 
+from discreet.protocol.infinity import to_plain
+
 
 class Unit(StrEnum):
     """What is protected: the smallest thing whose change the adversary must not notice.
@@ -119,14 +121,14 @@ class Guarantee:
     def to_json(self) -> dict[str, Any]:
         """The fields as plain values; an infinite ε is the string "inf"."""
         return {
-            "epsilon": _plain(self.epsilon),
+            "epsilon": to_plain(self.epsilon),
             "delta": self.delta,
             "unit": str(self.unit),
             "adjacency": str(self.adjacency),
             "adversary": str(self.adversary),
             "scope": str(self.scope),
             "status": str(self.status),
-            "claimed_epsilon": _plain(self.claimed_epsilon),
+            "claimed_epsilon": to_plain(self.claimed_epsilon),
             "mechanism": self.mechanism,
             "version": self.version,
         }
@@ -147,10 +149,6 @@ class Guarantee:
             mechanism=str(fields["mechanism"]),
             version=int(fields["version"]),
         )
-
-
-def _plain(epsilon: float | None) -> float | str | None:
-    return "inf" if epsilon is not None and math.isinf(epsilon) else epsilon
 
 
 def shown_epsilon(epsilon: float) -> str:

@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
+from discreet.protocol import versions
 
 _MAGIC = b"Dr"
-_VERSION = 1
 _HEAD = struct.Struct("<2sB5B3dHB")
 _SHAPE = struct.Struct("<dBI")
 _CHECK = struct.Struct("<I")
@@ -46,7 +46,7 @@ def encode(integers: NDArray[np.int64], step: float, guarantee: Guarantee) -> by
     places = [list(kind).index(field) for kind, field in zip(_KINDS, fields, strict=True)]
     name = g.mechanism.encode()
     claim = math.nan if g.claimed_epsilon is None else g.claimed_epsilon
-    head = _HEAD.pack(_MAGIC, _VERSION, *places, g.epsilon, g.delta, claim, g.version, len(name))
+    head = _HEAD.pack(_MAGIC, versions.RELEASE, *places, g.epsilon, g.delta, claim, g.version, len(name))
     width = _width(integers)
     shape = _SHAPE.pack(step, width, len(integers))
     body = head + name + shape + integers.astype(_WIDTHS[width]).tobytes()
@@ -57,8 +57,10 @@ def decode(data: bytes) -> tuple[NDArray[np.int64], float, Guarantee]:
     """The integers, step and guarantee in `data`, or a DiscreetError if it is not exactly one intact release."""
     if len(data) < 3 or data[:2] != _MAGIC:
         raise DiscreetError("these bytes are not a release")
-    if data[2] != _VERSION:
-        raise DiscreetError(f"release format {data[2]} is not known here; this version of Discreet reads {_VERSION}")
+    if data[2] != versions.RELEASE:
+        raise DiscreetError(
+            f"release format {data[2]} is not known here; this version of Discreet reads {versions.RELEASE}"
+        )
     try:
         return _decode(data)
     except (struct.error, ValueError, KeyError, IndexError) as error:

@@ -17,6 +17,7 @@ from discreet.privacy.guarantee import shown_epsilon
 from discreet.privacy.ledger import Schedule
 from discreet.privacy.mechanisms.attention import ClippedAttention
 from discreet.protocol.check import API
+from discreet.protocol.infinity import to_plain
 from discreet.serving.catalogue import Catalogue
 from discreet.serving.model import Served
 from discreet.serving.snapshot import Snapshot
@@ -121,9 +122,9 @@ def document(model: Served, offer: Offer, snapshot: Snapshot, catalogue: Catalog
         "space": model.space.version,
         "topics": topics,
         "epsilon": {
-            "sketch": _plain(model.epsilon_sketch),
-            "label": _plain(model.epsilon_label),
-            "lifetime": _plain(guarantee.epsilon),
+            "sketch": to_plain(model.epsilon_sketch),
+            "label": to_plain(model.epsilon_label),
+            "lifetime": to_plain(guarantee.epsilon),
         },
         "unit": str(guarantee.unit),
         "adjacency": str(guarantee.adjacency),
@@ -134,7 +135,7 @@ def document(model: Served, offer: Offer, snapshot: Snapshot, catalogue: Catalog
         "rankings": [
             {
                 "name": name,
-                "epsilon": _plain(cost[name]),
+                "epsilon": to_plain(cost[name]),
                 "bytes_a_day": volume[name],
                 "quality": (offer.qualities or {}).get(name),
                 "words": _WORDS[name],
@@ -206,7 +207,3 @@ def _attention_terms(attention: ClippedAttention) -> dict[str, Any]:
 def as_bytes(fields: dict[str, Any]) -> bytes:
     """JSON."""
     return json.dumps(fields, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-
-
-def _plain(epsilon: float) -> float | str:
-    return "inf" if math.isinf(epsilon) else epsilon

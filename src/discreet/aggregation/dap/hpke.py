@@ -9,10 +9,11 @@ from pyhpke import AEADId, CipherSuite, KDFId, KEMId
 
 from discreet.aggregation.dap.messages import HpkeCiphertext, HpkeConfig, HpkeConfigList, Role
 from discreet.errors import DiscreetError
+from discreet.protocol import versions
 
 _KEM, _KDF, _AEAD = KEMId.DHKEM_X25519_HKDF_SHA256, KDFId.HKDF_SHA256, AEADId.AES128_GCM
 _KEY_SIZE = 32
-_VERSION = b"dap-18"
+_VERSION = f"dap-{versions.DAP}".encode()
 
 
 class DecryptError(DiscreetError):

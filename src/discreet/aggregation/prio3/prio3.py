@@ -17,10 +17,10 @@ from discreet.aggregation.prio3.fields import FIELD64, Field
 from discreet.aggregation.prio3.flp import Flp
 from discreet.aggregation.prio3.xof import MAX_DST_SIZE, SEED_SIZE
 from discreet.errors import DiscreetError
+from discreet.protocol import versions
 
 Words = NDArray[np.uint64]
 
-VERSION = 18
 NONCE_SIZE = 16
 VERIFY_KEY_SIZE = SEED_SIZE
 MAX_CTX_SIZE = MAX_DST_SIZE - 8
@@ -151,7 +151,7 @@ class Prio3:
 
     def domain_separation_tag(self, usage: int, ctx: bytes) -> bytes:
         """What keeps streams for different ends, algorithms and applications apart."""
-        return bytes([VERSION, 0]) + self.algorithm.to_bytes(4, "big") + usage.to_bytes(2, "big") + ctx
+        return bytes([versions.VDAF, 0]) + self.algorithm.to_bytes(4, "big") + usage.to_bytes(2, "big") + ctx
 
     def shard(self, ctx: bytes, measurement: Any, nonce: bytes, rand: bytes) -> tuple[bytes, list[bytes]]:
         """A report: the public share and each aggregator's input share.

@@ -15,8 +15,8 @@ import struct
 from collections.abc import Iterable, Sequence
 
 from discreet.aggregation.secure_sum.refusals import Duplicate, MalformedMessage
+from discreet.protocol import versions
 
-VERSION = 1
 CONTEXT_BYTES = 32
 LARGEST_ID = 2**32 - 1
 _HEAD = struct.Struct("<2sBB32s")
@@ -28,7 +28,7 @@ Parcels = tuple[tuple[int, bytes], ...]
 
 def head(kind: int, context: bytes) -> bytes:
     """What every message begins with."""
-    return _HEAD.pack(_MAGIC, VERSION, kind, context)
+    return _HEAD.pack(_MAGIC, versions.SECURE_SUM, kind, context)
 
 
 def number(value: int) -> bytes:
@@ -71,7 +71,7 @@ class Reader:
         if len(data) < _HEAD.size or data[:2] != _MAGIC:
             raise MalformedMessage("these bytes are not a message of a secure sum")
         _, version, found, self.context = _HEAD.unpack(self.take(_HEAD.size))
-        if version != VERSION:
+        if version != versions.SECURE_SUM:
             raise MalformedMessage(f"message format {version} is not known here; this version of Discreet reads 1")
         if found != kind:
             raise MalformedMessage(f"a message of kind {found} where {kind} is expected")

@@ -14,6 +14,7 @@ from pathlib import Path
 from discreet.errors import DiscreetError, InputError
 from discreet.files import lasting_file
 from discreet.privacy.guarantee import Guarantee, shown_epsilon
+from discreet.protocol.infinity import to_plain
 
 MOST_DELTA = 1e-4
 """δ of all jobs together, where ε has a limit at all."""
@@ -40,7 +41,7 @@ class Spending:
             DiscreetError: it would cost more than the node allows. Nothing is entered then.
         """
         self.check(job, cost)
-        told = {"epsilon": "inf" if math.isinf(cost.epsilon) else cost.epsilon, "delta": cost.delta}
+        told = {"epsilon": to_plain(cost.epsilon), "delta": cost.delta}
         with lasting_file(self._path(job)) as draft:
             draft.write_text(json.dumps(told) + "\n", encoding="utf-8")
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Unit, shown_epsilon
+from discreet.protocol.infinity import to_plain
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Budget:
     def to_json(self) -> dict[str, Any]:
         """The fields as plain values; an infinite ε is the string "inf"."""
         return {
-            "epsilon": plain(self.epsilon),
+            "epsilon": to_plain(self.epsilon),
             "delta": self.delta,
             "unit": str(self.unit),
             "adjacency": str(self.adjacency),
@@ -96,11 +96,6 @@ class Schedule:
     def to_json(self) -> dict[str, Any]:
         """The start as an ISO date and time, the length in seconds."""
         return {"start": self.begins(0).isoformat(), "length_seconds": self.length_seconds}
-
-
-def plain(epsilon: float) -> float | str:
-    """An ε for JSON."""
-    return "inf" if math.isinf(epsilon) else epsilon
 
 
 def cost(epsilon: float, delta: float) -> str:

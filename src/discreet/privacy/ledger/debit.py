@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from discreet.privacy.guarantee import Unit
-from discreet.privacy.ledger.budget import plain
+from discreet.protocol.infinity import to_plain
 
 
 class State(StrEnum):
@@ -66,7 +66,7 @@ class Debit:
         return {
             **{name: getattr(self, name) for name in self.__dataclass_fields__ if name != "cell"},
             "time": datetime.fromtimestamp(self.time, UTC).isoformat(),
-            "epsilon": plain(self.epsilon),
+            "epsilon": to_plain(self.epsilon),
             "state": str(self.state),
         }
 

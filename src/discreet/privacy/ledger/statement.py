@@ -9,10 +9,11 @@ from typing import Any
 
 from discreet.privacy.guarantee import Adjacency, Unit
 from discreet.privacy.ledger.book import Book
-from discreet.privacy.ledger.budget import Budget, Schedule, cost, plain
+from discreet.privacy.ledger.budget import Budget, Schedule, cost
 from discreet.privacy.ledger.debit import Debit, Spend, Tally, all_clicks
 from discreet.privacy.ledger.errors import LedgerMissing
 from discreet.privacy.ledger.store import Store
+from discreet.protocol.infinity import to_plain
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ def read_statement(folder: Path, *, patience: float = 30.0) -> Statement:
 
 
 def _spend(spend: Spend) -> dict[str, float | str]:
-    return {"epsilon": plain(spend.epsilon), "delta": spend.delta}
+    return {"epsilon": to_plain(spend.epsilon), "delta": spend.delta}
 
 
 def _day(seconds: int) -> str:

@@ -10,10 +10,10 @@ from hashlib import sha256
 from typing import Any
 
 from discreet.errors import DiscreetError
+from discreet.protocol import versions
 from discreet.vendors.sharing.budget import Budget
 
 KIND = "share"
-FORMAT = 2
 MAX_ITEMS = 1_000_000
 MAX_NAME = 200
 _LARGEST = 1e6
@@ -64,7 +64,7 @@ class ShareJob:
 
     def to_bytes(self) -> bytes:
         """One line of JSON. What users are promised is a part of it, so that all vendors of a sum have agreed on it."""
-        values = (KIND, FORMAT, self.name, float(self.epsilon), float(self.delta), self.colluders)
+        values = (KIND, versions.SHARING_JOB, self.name, float(self.epsilon), float(self.delta), self.colluders)
         lists = (list(self.nodes), list(self.items), [float(end) for end in self.scale], self.seed)
         promise = str(self.budget.guarantee())
         fields = dict(zip(_FIELDS, (*values, *lists, promise), strict=True))
@@ -83,8 +83,8 @@ class ShareJob:
             raise DiscreetError("the job's description is not JSON") from error
         if not isinstance(fields, dict) or fields.get("kind") != KIND:
             raise DiscreetError("the job is not one of vendors' sharing")
-        if fields.get("format") != FORMAT:
-            raise DiscreetError(f"the job has format {fields.get('format')}; this version knows {FORMAT}")
+        if fields.get("format") != versions.SHARING_JOB:
+            raise DiscreetError(f"the job has format {fields.get('format')}; this version knows {versions.SHARING_JOB}")
         if list(fields) != _FIELDS or not _typed(fields):
             raise DiscreetError("the job's description is not as vendors write it")
         job = cls(

@@ -1,0 +1,17 @@
+"""The versions of all that crosses a wire. Who reads another version refuses it; a change of bytes needs a new one.
+
+The API between device and server has its version in `schema.json` (`protocol.check.API`).
+"""
+
+RELEASE = 1
+"""The bytes of a release (`privacy.release_format`)."""
+SECURE_SUM = 1
+"""The messages of the secure sum, and the requests to nodes and answers of theirs around them."""
+TRAINING_JOB = 2
+"""What a server tells nodes of a training (`methods.training_job`)."""
+SHARING_JOB = 2
+"""What a server tells vendors of a sharing (`vendors.sharing.job`)."""
+VDAF = 18
+"""The draft of Prio3 (`aggregation.prio3`)."""
+DAP = 18
+"""The draft of DAP (`aggregation.dap`)."""
