@@ -28,13 +28,12 @@ import torch
 
 from discreet.models.features import ArticleTable
 from discreet.models.registry import make_model
-from discreet.training.clients import Clients
+from discreet.training.clients import Clients, choose_clients
 from discreet.training.draws import laplace, round_generator
 from discreet.training.loop import client_gradient
 from discreet.training.network import Network
 from discreet.training.noise import client_laplace, summed_laplace_like
 from discreet.training.objective import Objective, Parameters
-from discreet.training.participation import choose_clients
 from discreet.training.reduction import clip_coordinates, sum_clients
 from discreet.training.samples import Samples
 from discreet.training.simulator import client_gradients, summed_gradient

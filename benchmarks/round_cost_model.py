@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from discreet.aggregation.secure_sum import Plan, Step
-from discreet.methods.federated import Parties
+from discreet.training.parties import Parties
 
 HEAD, NUMBER, KEY, SIGNATURE, DIGEST, SHARE, TAG = 36, 4, 32, 64, 32, 33, 16
 STEPS = (Step.ADVERTISE, Step.SHARE, Step.MASK, Step.AGREE, Step.UNMASK)

@@ -26,8 +26,7 @@ from discreet.aggregation.secure_sum.keys import is_signed
 from discreet.aggregation.secure_sum.messages import Message
 from discreet.aggregation.secure_sum.sharing import _weights_at_zero
 from discreet.methods.dp_fedavg import DPFedAvg
-from discreet.methods.federated import Parties
-from discreet.methods.neural import Setup
+from discreet.methods.setup import Setup
 from discreet.methods.training_job import write_task
 from discreet.models.registry import make_model
 from discreet.privacy.guarantee import Guarantee, Scope
@@ -35,6 +34,7 @@ from discreet.privacy.noise import SecureNoise
 from discreet.training.chance import SecretChance, SimulatedChance
 from discreet.training.clients import Clients
 from discreet.training.network import Network
+from discreet.training.parties import Parties
 from federated_world import make_impressions, make_vector_table
 from round_cost_model import STEPS, SumSize
 
@@ -183,8 +183,9 @@ class Head:
         table = make_vector_table()
         network = Network(make_model(self.name, "small", table, 0))
         clients = Clients.from_impressions(make_impressions(self.readers), network.model.history_length)
-        self.setup = Setup(network, table, {}, None, clients, 0, 1, SimulatedChance(0), self.readers)
-        self.parameters = self.method.start(self.setup)
+        start = network.parameters()
+        self.setup = Setup(network, table, None, clients, 0, 1, SimulatedChance(0), self.readers, start)
+        self.parameters = start
         self.length = self.method.length(self.parameters)
         self.task = len(write_task(self.parameters, 1))
 

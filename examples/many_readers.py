@@ -21,9 +21,9 @@ from discreet.data.open import open_with_train
 from discreet.experiments.ranking_comparison import measure
 from discreet.methods.base import Task
 from discreet.methods.dp_fedavg import DPFedAvg
-from discreet.methods.federated import Parties
 from discreet.privacy.distributed_gaussian import DistributedGaussian
 from discreet.progress import shown, track
+from discreet.training.parties import Parties
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,14 +25,14 @@ def node(world, tmp_path):
 
 
 def contribution(contribute, method, task, number=1):
-    start = method.start(method.setup(task, 7))
+    start = method.setup(task, 7).start
     given = contribute(Assignment(write_task(start, number), invited=(1, 2, 3, 4), quorum=3, known=4))
     return given.values
 
 
 def test_noise_from_a_seed_that_the_server_knows_is_no_noise(task, node):
     method = DPFedRec(rounds=1, epsilon=0.01, calibration="exact", model="nrms")
-    assert method.guarantee(method.start(method.setup(task, 7))).epsilon <= node.most_epsilon
+    assert method.guarantee(method.setup(task, 7).start).epsilon <= node.most_epsilon
     with pytest.raises(DiscreetError, match="guarantees nothing"):
         open_job(node, described(method, task, 7).to_bytes())
 
@@ -41,7 +41,7 @@ def test_noise_from_a_seed_that_the_server_knows_is_no_noise(task, node):
 def test_parameters_that_make_updates_overflow_tell_nothing(task, node, tmp_path, steps):
     method = DPFedAvg(rounds=3, local_steps=steps)
     setup = method.setup(task, 7, chance=SecretChance(tmp_path / "book", "all"))
-    huge = {name: torch.full_like(value, 3e38) for name, value in method.start(setup).items()}
+    huge = {name: torch.full_like(value, 3e38) for name, value in setup.start.items()}
     computed = np.concatenate(list(method._computed(setup, huge, 1, np.arange(len(setup.clients)))))
     assert not np.isfinite(computed).all()
     updates = np.concatenate(list(method.updates(setup, huge, 1, np.arange(len(setup.clients)))))
@@ -104,7 +104,7 @@ def test_a_server_that_invites_few_brings_all_who_collude_with_it(task, node):
     """Of 30 nodes 3 may collude. Where 2 or 3 are invited, all others may be those; where 5 are, one is not."""
     method = DPFedAvg(rounds=3)
     contribute = open_job(node, described(method, task, 7).to_bytes())
-    assignment = Assignment(write_task(method.start(method.setup(task, 7)), 1), (1, 2, 3), quorum=3, known=30)
+    assignment = Assignment(write_task(method.setup(task, 7).start, 1), (1, 2, 3), quorum=3, known=30)
     with pytest.raises(DiscreetError, match="at most 2 may collude, not 3"):
         contribute(assignment)
     given = contribute(dataclasses.replace(assignment, invited=(1, 2, 3, 4, 5), quorum=4))

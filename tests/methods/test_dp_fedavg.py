@@ -11,12 +11,12 @@ from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
 from discreet.methods.base import Task
 from discreet.methods.dp_fedavg import UNIT, DPFedAvg, Participation
-from discreet.methods.federated import Parties
 from discreet.privacy.guarantee import Adjacency, Adversary, Scope, Status, Unit
 from discreet.privacy.mechanisms.gaussian import analytic_multiplier
 from discreet.privacy.participation import epsilon_hidden, epsilon_seen
 from discreet.training.chance import Attendance, SecretChance
 from discreet.training.clients import Clients
+from discreet.training.parties import Parties
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def without(setup, task, reader):
 def test_one_reader_moves_the_sum_by_at_most_the_clip(task, clip, steps, tmp_path):
     method = DPFedAvg(clip=clip, local_steps=steps, rounds=30, epsilon=math.inf)
     setup = method.setup(task, 1, chance=SecretChance(tmp_path / "all", "all"))
-    parameters = method.start(setup)
+    parameters = setup.start
     whole = method.contribution(setup, parameters, 2, Parties(4, 3))
     moved = []
     for reader in setup.clients.reader[:12].tolist():
@@ -51,7 +51,7 @@ def test_one_reader_moves_the_sum_by_at_most_the_clip(task, clip, steps, tmp_pat
 def test_parties_add_just_the_noise_that_is_promised(task):
     method = DPFedAvg(epsilon=2.0, rounds=4, fraction=1.0)
     setup = method.setup(task, 1)
-    parameters = method.start(setup)
+    parameters = setup.start
     silent = dataclasses.replace(method, epsilon=math.inf)
     for parties, parts in ((Parties(4, 3), 3 - 1), (Parties(40, 27), 27 - 4), (Parties(40, 27, 100), 27 - 10)):
         noise = method.contribution(setup, parameters, 1, parties) - silent.contribution(setup, parameters, 1, parties)
@@ -67,7 +67,7 @@ def test_parties_add_just_the_noise_that_is_promised(task):
 def test_the_mean_is_over_the_expected_number_whoever_joined(task):
     method = DPFedAvg(epsilon=math.inf, fraction=0.5, rounds=4, clip=0.3)
     setup = method.setup(task, 1)
-    parameters = method.start(setup)
+    parameters = setup.start
     joining = setup.chance.joining(setup.clients.reader, 1, method.attendance)
     rows = np.concatenate(list(method.updates(setup, parameters, 1, joining)))
     scale = np.minimum(1, 0.3 / np.linalg.norm(rows, axis=1))[:, None]
@@ -137,7 +137,7 @@ def test_settings_that_make_no_sense_are_refused(wrong):
 def test_without_noise_it_learns(task):
     method = DPFedAvg(epsilon=math.inf, rounds=25)
     setup = method.setup(task, 3)
-    start, learnt = method.start(setup), method.train(task, 3)
+    start, learnt = setup.start, method.train(task, 3)
 
     def loss(parameters):
         samples = setup.clients.draw(np.arange(len(setup.clients)), 99, 1)
@@ -145,7 +145,7 @@ def test_without_noise_it_learns(task):
 
         return summed_gradient(setup.network, setup.table, parameters, samples, samples.counts).losses.sum()
 
-    from discreet.methods.neural import trained_parameters
+    from discreet.methods.learnt import trained_parameters
 
     assert loss(trained_parameters(learnt)) < 0.97 * loss(start)
 

@@ -13,7 +13,7 @@ from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
 from discreet.experiments.ranking_comparison import variants
 from discreet.methods.base import Task
-from discreet.methods.neural import parameter_count
+from discreet.methods.learnt import parameter_count
 from discreet.methods.published.fednewsrec import FedNewsRec
 from discreet.methods.published.fedrec import FedRec
 from discreet.methods.registry import make_method, method_from_plain, plain_settings

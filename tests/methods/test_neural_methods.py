@@ -11,7 +11,7 @@ from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import ranking_metrics
 from discreet.methods.base import Task
 from discreet.methods.dp_fedavg import DPFedAvg
-from discreet.methods.neural import parameter_count
+from discreet.methods.learnt import parameter_count
 from discreet.methods.published.centralized import Centralized
 from discreet.methods.published.dp_fedrec import DPFedRec
 from discreet.methods.published.fednewsrec import FedNewsRec
@@ -19,6 +19,7 @@ from discreet.methods.published.fedrec import FedRec
 from discreet.methods.published.privaterec import PrivateRec
 from discreet.privacy.guarantee import Scope, Status, Unit
 from discreet.privacy.mechanisms.base import Calibration
+from discreet.training.rounds import Server
 
 METHODS = {method.name: method for method in (Centralized, FedRec, FedNewsRec, DPFedRec, PrivateRec, DPFedAvg)}
 
@@ -52,19 +53,14 @@ def test_a_resumed_training_ends_as_one_that_was_never_interrupted(task, name, t
     method = METHODS[name](rounds=6, fraction=0.1)
     whole = method.train(task, 1)
     checkpoint = tmp_path / "training.checkpoint"
-    rounds = type(method).round
+    step = Server.step
 
-    def interrupted(self, setup):
-        work = rounds(self, setup)
+    def until_three(self, result):
+        if self.state.round == 3:
+            raise KeyboardInterrupt
+        step(self, result)
 
-        def until_three(parameters, number):
-            if number == 4:
-                raise KeyboardInterrupt
-            return work(parameters, number)
-
-        return until_three
-
-    monkeypatch.setattr(type(method), "round", interrupted)
+    monkeypatch.setattr(Server, "step", until_three)
     with pytest.raises(KeyboardInterrupt):
         method.train(task, 1, checkpoint)
     monkeypatch.undo()

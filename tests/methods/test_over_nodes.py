@@ -16,16 +16,16 @@ from discreet.errors import DiscreetError
 from discreet.methods.across import AcrossNodes
 from discreet.methods.base import Task
 from discreet.methods.dp_fedavg import DPFedAvg
-from discreet.methods.federated import Parties
-from discreet.methods.neural import Part
 from discreet.methods.published.fednewsrec import FedNewsRec
 from discreet.methods.published.fedrec import FedRec
 from discreet.methods.published.privaterec import PrivateRec
+from discreet.methods.setup import Part
 from discreet.methods.training_job import Description, read_task, write_task
 from discreet.nodes import Assignment, LocalNodes
 from discreet.nodes.configuration import NodeSettings
 from discreet.training.chance import PastRound
 from discreet.training.optimisers import FedAdam
+from discreet.training.parties import Parties
 
 METHODS = [
     PrivateRec(rounds=3, fraction=0.2),
@@ -140,7 +140,7 @@ def test_a_baseline_is_no_job(task):
 
 
 def test_tasks_are_read_as_written_and_refused_otherwise(task):
-    start = METHODS[0].start(METHODS[0].setup(task, 1))
+    start = METHODS[0].setup(task, 1).start
     parameters, number = read_task(write_task(start, 12), start)
     assert number == 12
     assert list(parameters) == list(start)
@@ -161,7 +161,7 @@ def node(world, tmp_path, **changes):
 
 
 def ask_round(contribute, method, task, number):
-    start = method.start(method.setup(task, 7))
+    start = method.setup(task, 7).start
     given = contribute(Assignment(write_task(start, number), invited=(1, 2, 3, 4), quorum=3, known=4))
     return given.values
 
@@ -170,9 +170,7 @@ def test_a_node_opens_its_own_data_and_contributes_its_part(task, world, tmp_pat
     method = METHODS[0]
     settings = node(world, tmp_path, most_epsilon=math.inf, noise="simulated")
     given = ask_round(open_job(settings, described(method, task, 7).to_bytes()), method, task, 2)
-    own = method.contribution(
-        method.setup(task, 7, Part(2, 2, 4)), method.start(method.setup(task, 7)), 2, Parties(4, 3)
-    )
+    own = method.contribution(method.setup(task, 7, Part(2, 2, 4)), method.setup(task, 7).start, 2, Parties(4, 3))
     assert np.array_equal(given, own)
     with pytest.raises(DiscreetError, match="round 4 is not one of the 3 rounds"):
         ask_round(open_job(settings, described(method, task, 7).to_bytes()), method, task, 4)
@@ -251,8 +249,8 @@ def test_a_node_with_other_articles_or_vectors_refuses(task, world, tmp_path):
 def test_nodes_of_a_protecting_method_keep_their_losses(task):
     method = METHODS[2]
     setup = method.setup(task, 1)
-    alone = method.contribution(setup, method.start(setup), 1)
-    among = method.contribution(setup, method.start(setup), 1, Parties(4, 3))
+    alone = method.contribution(setup, setup.start, 1)
+    among = method.contribution(setup, setup.start, 1, Parties(4, 3))
     assert alone[-1] > 0
     assert (among[-2:] == 0).all()
     assert np.array_equal(alone[:-2], among[:-2])
@@ -264,7 +262,7 @@ def test_a_node_without_readers_gives_nothing_but_its_noise(task):
     for method in METHODS:
         setup = method.setup(few, 1, Part(500, 500, 500))
         assert len(setup.clients) == 0
-        given = method.contribution(setup, method.start(setup), 1, Parties(4, 3))
+        given = method.contribution(setup, setup.start, 1, Parties(4, 3))
         if isinstance(method, DPFedAvg):
             assert given[-1] == 0
             assert (given[:-1] != 0).mean() > 0.99

@@ -15,10 +15,11 @@ from served_world import serving, small_service, small_world
 from discreet.edge.reader.reports import sketch_mechanism
 from discreet.errors import DiscreetError
 from discreet.methods.base import Task
-from discreet.methods.neural import article_table, trained_parameters
+from discreet.methods.learnt import trained_parameters
 from discreet.methods.published.fedrec import FedRec
 from discreet.methods.published.privaterec import PrivateRec
 from discreet.methods.run import Run
+from discreet.methods.setup import article_table
 from discreet.models.features import encode_all
 from discreet.privacy.mechanisms.attention import ClippedAttention, positive_weights, private_attention
 from discreet.privacy.noise import SecureNoise
@@ -92,12 +93,12 @@ def test_an_article_without_a_title_is_the_anonymous_one(run, model):
     parameters = trained_parameters(run.state)
     anonymous = parameters["projection.weight"] @ parameters["padding"]
     np.testing.assert_allclose(model.title_vectors([""])[0], anonymous.numpy(), atol=1e-6)
-    assert model.title_vectors([]).shape == (0, METHOD.vector_size())
+    assert model.title_vectors([]).shape == (0, METHOD.chosen_model.size)
 
 
 @given(st.lists(st.lists(st.integers(-(10**6), 10**6), min_size=5, max_size=5), min_size=1, max_size=12))
 def test_base_and_interest_are_together_the_product_with_the_reconstructed_reader(model, payloads):
-    vectors = np.random.default_rng(len(payloads)).normal(size=(7, METHOD.vector_size())).astype(np.float32)
+    vectors = np.random.default_rng(len(payloads)).normal(size=(7, METHOD.chosen_model.size)).astype(np.float32)
     lasting = model.lasting_scores(vectors, [""] * 7)
     none = np.zeros(7, np.int64)
     base = model.base_scores(lasting, none, none, none, np.zeros(7), 0)

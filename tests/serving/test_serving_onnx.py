@@ -45,7 +45,7 @@ def attention_of(session, clicks, mask):
 @pytest.mark.parametrize("readers", [1, 2, 9])
 def test_the_file_computes_what_pytorch_computes(run, session, readers):
     rng = np.random.default_rng(readers)
-    length, size = reader_attention(run).network.history_length, METHOD.vector_size()
+    length, size = reader_attention(run).network.history_length, METHOD.chosen_model.size
     clicks = (5 * rng.normal(size=(readers, length, size)) / np.sqrt(size)).astype(np.float32)
     mask = rng.random((readers, length)) < rng.random((readers, 1))
     with torch.no_grad():
@@ -60,11 +60,11 @@ def test_a_device_ranks_with_the_file_as_the_method_does_in_evaluation(task, run
     model = BasisModel.from_run(run)
     titles = task.data.articles.titles
     occurring = np.flatnonzero(task.text_vectors.matrix.any(axis=1))
-    vectors = np.zeros((len(titles), METHOD.vector_size()), np.float32)
+    vectors = np.zeros((len(titles), METHOD.chosen_model.size), np.float32)
     vectors[occurring] = model.title_vectors([titles[row] for row in occurring])
     dev = task.data.splits["dev"]
     length = model.network.history_length
-    clicks = np.zeros((len(dev.time), length, METHOD.vector_size()), np.float32)
+    clicks = np.zeros((len(dev.time), length, METHOD.chosen_model.size), np.float32)
     mask = np.zeros(clicks.shape[:2], np.bool_)
     for row, (start, stop) in enumerate(zip(dev.history_start, dev.history_stop, strict=True)):
         latest = dev.timeline[max(start, stop - length) : stop]
@@ -82,7 +82,7 @@ def test_a_device_ranks_with_the_file_as_the_method_does_in_evaluation(task, run
 
 def test_what_stands_behind_the_mask_does_not_matter_and_what_stands_before_it_does(session):
     rng = np.random.default_rng(0)
-    one, other = rng.normal(size=(2, 1, 25, METHOD.vector_size())).astype(np.float32)
+    one, other = rng.normal(size=(2, 1, 25, METHOD.chosen_model.size)).astype(np.float32)
     mask = np.arange(25)[None] >= 20
     mixed = np.where(mask[..., None], one, other)
     np.testing.assert_array_equal(attention_of(session, one, mask), attention_of(session, mixed, mask))
@@ -90,7 +90,7 @@ def test_what_stands_behind_the_mask_does_not_matter_and_what_stands_before_it_d
 
 
 def test_the_attention_is_what_the_mechanism_takes(run, session):
-    clicks = np.random.default_rng(1).normal(size=(6, 25, METHOD.vector_size())).astype(np.float32)
+    clicks = np.random.default_rng(1).normal(size=(6, 25, METHOD.chosen_model.size)).astype(np.float32)
     model = BasisModel.from_run(run)
     for weights in attention_of(session, clicks, np.ones((6, 25), np.bool_)):
         release = model.attention.release(weights, SecureNoise())

@@ -4,9 +4,10 @@ import torch
 
 from discreet.aggregation.secure_sum.plan import Plan
 from discreet.edge.node.training import job_opener
-from discreet.methods.federated import Parties
-from discreet.methods.neural import Part, trained_parameters
+from discreet.methods.learnt import trained_parameters
+from discreet.methods.setup import Part
 from discreet.methods.training_job import Description
+from discreet.training.parties import Parties
 
 
 def described(method, task, seed, *, simulated=False):
@@ -22,7 +23,7 @@ def open_job(node, description):
 def by_hand(method, task, seed, nodes, present):
     """The parameters after one round for each entry of `present`: the nodes whose contributions count in it."""
     setups = {node: method.setup(task, seed, Part(node, node, nodes)) for node in range(1, nodes + 1)}
-    parameters = method.start(method.setup(task, seed))
+    parameters = method.setup(task, seed).start
     optimiser = method.optimiser()
     memory = optimiser.init(parameters)
     parties = Parties(nodes, Plan.default(nodes).quorum)

@@ -11,14 +11,13 @@ from small_log import make_impressions, make_table
 from discreet.errors import DiscreetError, InputError
 from discreet.models.registry import make_model
 from discreet.training.checkpoint import Checkpoint, CheckpointFile
-from discreet.training.clients import Clients
+from discreet.training.clients import Clients, choose_clients
 from discreet.training.draws import round_generator
 from discreet.training.network import Network
 from discreet.training.noise import summed_laplace_like
 from discreet.training.optimisers import SGD, FedAdam
-from discreet.training.participation import choose_clients
 from discreet.training.reduction import clip_coordinates, sum_clients
-from discreet.training.rounds import RoundResult, train_rounds
+from discreet.training.rounds import RoundResult, Server
 from discreet.training.simulator import client_gradients, summed_gradient
 
 SIZES = {"size": 8, "heads": 2, "query_size": 6, "history_length": 10, "title_words": 9, "word_size": 5}
@@ -44,6 +43,13 @@ def make_round(seed=0, clipped=False):
         return RoundResult(direction, float(summed.losses.sum() / len(samples)))
 
     return work, network.parameters()
+
+
+def train_rounds(work, optimiser, parameters, rounds, **kept):
+    with Server(parameters, optimiser, rounds, **kept) as server:
+        for number in server:
+            server.step(work(server.parameters, number))
+    return server.state
 
 
 def same(first, second):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from discreet.training.clients import choose_clients, round_size
 from discreet.training.optimisers import SGD, FedAdam
-from discreet.training.participation import choose_clients, round_size
 
 
 def test_sgd_by_hand():

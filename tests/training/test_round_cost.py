@@ -12,8 +12,8 @@ from plain_contributions import NOTHING, plain
 from discreet.aggregation.secure_sum import Client, Identity, Plan, Server, Step, Terms
 from discreet.aggregation.secure_sum.messages import Message
 from discreet.methods.dp_fedavg import DPFedAvg
-from discreet.methods.federated import Parties
 from discreet.nodes.requests import Begin, Done, Proceed, job_digest, task_digest
+from discreet.training.parties import Parties
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 

@@ -56,7 +56,7 @@ class ServerView:
         import torch
 
         from discreet.methods.dp_fedavg import DPFedAvg
-        from discreet.methods.federated import Parties
+        from discreet.training.parties import Parties
 
         rows = np.random.default_rng(0).normal(size=(2, _READERS, self.dimension)) * 10
         target = rows[0, 0] / np.linalg.norm(rows[0, 0])

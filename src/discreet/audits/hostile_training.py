@@ -178,7 +178,7 @@ def stage() -> Iterator[tuple[Sequence[ReadersWorld], TrainingScript]]:
     method, worlds = DPFedAvg(rounds=3), list(_worlds())
     task = Task(worlds[0], "hashed")
     setup = method.setup(task, 7)
-    start, honest = method.start(setup), Description.of(method, task, setup)
+    start, honest = setup.start, Description.of(method, task, setup)
     script = TrainingScript(honest.to_bytes(), tuple(_other_trainings(honest, start)), start)
     with (
         tempfile.TemporaryDirectory(prefix="discreet-") as folder,

@@ -51,22 +51,22 @@ def evaluate(
     from discreet.methods.base import Task
     from discreet.methods.click_reports.oneshot import OneShot
     from discreet.methods.click_reports.rankings import qualities, three_rankings
-    from discreet.methods.neural import NeuralMethod
+    from discreet.methods.in_rounds import InRounds
     from discreet.methods.run import Run
 
     trained = Run.load(run)
     method = trained.method
     budgets = parse_epsilons(epsilon_serving, "--epsilon-serving")
-    if budgets and not isinstance(method, NeuralMethod):
+    if budgets and not isinstance(method, InRounds):
         raise DiscreetError(f"{run}: {method.name} has no private serving; leave out --epsilon-serving")
     task = Task(open_with_train(data), trained.text)
     impressions = split_of(task.data, split)
     results = [result_of(method, [measure(task, method, trained.state, impressions, seed)])]
     for budget in budgets:
-        assert isinstance(method, NeuralMethod)
+        assert isinstance(method, InRounds)
         served = dataclasses.replace(method, epsilon_serving=budget)
         found = measure(task, served, trained.state, impressions, seed)
-        guarantee = served.serving(served.vector_size(), seed).guarantee()
+        guarantee = served.serving(served.chosen_model.size, seed).guarantee()
         result = result_of(served, [dataclasses.replace(found, guarantee=guarantee)])
         results.append(dataclasses.replace(result, method=f"{method.name}, served", epsilon=budget))
     if isinstance(method, OneShot):

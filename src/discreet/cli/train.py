@@ -26,8 +26,8 @@ from discreet.methods.place import refuse_surprises
 
 if TYPE_CHECKING:
     from discreet.methods.base import Method
-    from discreet.methods.federated import Federation
     from discreet.methods.run import Run
+    from discreet.methods.server import Federation
 
 
 class Engine(StrEnum):
@@ -158,10 +158,10 @@ def _on_deployment(
 
 
 def _tell(run: Run, out: Path, as_json: bool) -> None:
-    from discreet.methods.federated import FederatedMethod
+    from discreet.methods.in_rounds import Federated
 
     guarantee = run.method.guarantee(run.state)
-    other = run.method.other_guarantee(run.state) if isinstance(run.method, FederatedMethod) else None
+    other = run.method.other_guarantee(run.state) if isinstance(run.method, Federated) else None
     if as_json:
         told = {"run": str(out), "method": run.method.name, "guarantee": guarantee.to_json() if guarantee else None}
         print_json(told | ({"other_guarantee": other.to_json()} if other else {}))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from discreet.methods.base import Task
-from discreet.methods.federated import FederatedMethod
-from discreet.methods.neural import Setup
+from discreet.methods.in_rounds import Federated
+from discreet.methods.server import Sums
+from discreet.methods.setup import Setup
 from discreet.methods.training_job import Description, promised, write_task
 from discreet.nodes import Nodes, SecureSums
 from discreet.nodes.sums import LostRound
 from discreet.progress import notice
+from discreet.training.lattice import Integers
 from discreet.training.objective import Parameters
-from discreet.training.rounds import Round, RoundResult
 
 PATIENCE = 120.0
 """Seconds that nodes have for each step of a round, unless told otherwise."""
@@ -38,14 +38,14 @@ class AcrossNodes:
     patience: float = PATIENCE
     simulated: bool = False
 
-    def round(self, method: FederatedMethod, task: Task, setup: Setup) -> Round:
-        """Ask the nodes for their contributions, and make the step of their sum."""
+    def sums(self, method: Federated, task: Task, setup: Setup) -> Sums:
+        """Ask the nodes for their contributions, and add these up."""
         job = Description.of(method, task, setup, simulated=self.simulated).to_bytes()
-        cost = promised(method, method.start(setup))
+        cost = promised(method, setup.start)
         sums = SecureSums(self.nodes, self.roster, job, cost, patience=self.patience, opening=OPENING, attempts=1)
         lost = 0
 
-        def work(parameters: Parameters, number: int) -> RoundResult:
+        def total(parameters: Parameters, number: int) -> tuple[Integers | None, tuple[int, ...]]:
             nonlocal lost
             try:
                 told = sums.sum(write_task(parameters, number), method.length(parameters))
@@ -54,8 +54,8 @@ class AcrossNodes:
                 if lost == _LOST_IN_A_ROW:
                     raise
                 notice(f"round {number} is lost; the next one follows")
-                return RoundResult(None, math.nan, ())
+                return None, ()
             lost = 0
-            return method.result(parameters, told.values, told.nodes)
+            return told.values, told.nodes
 
-        return work
+        return total

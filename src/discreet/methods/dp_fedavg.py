@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -17,22 +18,26 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from discreet.aggregation.secure_sum.plan import DROPPING
+from discreet.data.news import Impressions
 from discreet.errors import DiscreetError
-from discreet.methods.base import State, Task
-from discreet.methods.federated import FederatedMethod, Parties
-from discreet.methods.neural import Setup
-from discreet.methods.published.serving import NoisedVector
-from discreet.methods.ranking import OnDevice, Serving
+from discreet.methods.base import Scores, State, Task
+from discreet.methods.in_rounds import Federated
+from discreet.methods.learnt import learnt, score_learnt
+from discreet.methods.published.serving import vector_serving
+from discreet.methods.ranking import Serving
+from discreet.methods.server import Federation, is_simulated, open_server, sums_over
+from discreet.methods.setup import ALL_READERS, Part, Setup, prepare
 from discreet.models.base import Titles
 from discreet.privacy.accounting.lattice_price import LatticePrice
 from discreet.privacy.distributed_gaussian import DistributedGaussian
 from discreet.privacy.guarantee import Guarantee, Scope
 from discreet.privacy.mechanisms.base import Calibration
 from discreet.privacy.participation import epsilon_hidden, epsilon_seen, multiplier_for, user_guarantee
-from discreet.training.chance import Attendance, SimulatedChance
+from discreet.training.chance import Attendance, Chance, SimulatedChance
 from discreet.training.lattice import Integers, flat_rows, unflat
 from discreet.training.objective import Parameters
 from discreet.training.optimisers import SGD, Optimiser
+from discreet.training.parties import Parties
 from discreet.training.rounds import RoundResult
 from discreet.training.simulator import client_differences, client_gradients
 
@@ -56,7 +61,7 @@ class Participation(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPFedAvg(FederatedMethod):
+class DPFedAvg(Federated):
     """Every reader's update is clipped to norm C and counts the same; the parties add Gaussian noise of zC together.
 
     The budget ε, at δ, is a reader's for life. A reader joins each round by a coin of probability `fraction`, at most
@@ -82,7 +87,6 @@ class DPFedAvg(FederatedMethod):
     """
 
     name: ClassVar[str] = "dp_fedavg"
-    tells_loss: ClassVar[bool] = False
     secret_noise: ClassVar[bool] = True
 
     model: str = "bilinear"
@@ -133,9 +137,27 @@ class DPFedAvg(FederatedMethod):
         joins, hidden = self.attendance, self.participation is Participation.HIDDEN
         return multiplier_for(self.epsilon, self.delta, joins.most, hidden=hidden, rate=joins.rate, rounds=joins.rounds)
 
-    def optimiser(self) -> Optimiser:
-        """Plain steps: FedAdam would divide by the size of the noise, and make the same of every coordinate."""
-        return SGD(self.rate)
+    def setup(self, task: Task, seed: int, part: Part = ALL_READERS, chance: Chance | None = None) -> Setup:
+        """The model at its start, and a node's readers."""
+        return prepare(self, task, seed, part, chance)
+
+    def train(
+        self, task: Task, seed: int, checkpoint: Path | None = None, federation: Federation | None = None
+    ) -> State:
+        """In each round the sum of clipped updates with the parties' noise, and a step along their mean.
+
+        The noise of each round is made for the number of rounds, which cannot be changed on the way.
+        """
+        setup = self.setup(task, seed)
+        sums = sums_over(self, task, setup, federation)
+        agreed = {"rounds": str(self.rounds)}
+        with open_server(
+            self, task, setup, self.optimiser(), checkpoint, federation=federation, agreed=agreed
+        ) as server:
+            for number in server:
+                total, nodes = sums(server.parameters, number)
+                server.step(self.result(server.parameters, total, nodes))
+        return learnt(self, task, setup, server.state, simulated=is_simulated(federation))
 
     def contribution(
         self, setup: Setup, parameters: Parameters, number: int, parties: Parties | None = None
@@ -181,8 +203,10 @@ class DPFedAvg(FederatedMethod):
         """A value for each parameter, and the number of readers."""
         return sum(value.numel() for value in parameters.values()) + 1
 
-    def result(self, parameters: Parameters, total: Integers, nodes: tuple[int, ...] = (0,)) -> RoundResult:
+    def result(self, parameters: Parameters, total: Integers | None, nodes: tuple[int, ...] = (0,)) -> RoundResult:
         """The mean update: the sum over the expected number of participants, since the true one is not told."""
+        if total is None:
+            return RoundResult(None, math.nan, nodes)
         expected = self.fraction * int(total[-1])
         if total[-1] > MOST_READERS:
             raise DiscreetError(f"{self.name}: a sum has room for {MOST_READERS:,} readers, not for {total[-1]:,}")
@@ -191,6 +215,10 @@ class DPFedAvg(FederatedMethod):
         mean = total[:-1].astype(np.float64) * (self.clip / UNIT / expected)
         direction = {name: value.to(parameters[name].dtype) for name, value in unflat(mean, parameters).items()}
         return RoundResult(direction, math.nan, nodes)
+
+    def optimiser(self) -> Optimiser:
+        """Plain steps: FedAdam would divide by the size of the noise, and make the same of every coordinate."""
+        return SGD(self.rate)
 
     def lattice(self, parameters: Mapping[str, Tensor], parties: Parties) -> DistributedGaussian:
         """Whose noise is how large, on which lattice.
@@ -241,13 +269,11 @@ class DPFedAvg(FederatedMethod):
 
     def serving(self, size: int, seed: int) -> Serving:
         """On the device, or the noised vector (VDP) of PrivateRec's comparison."""
-        if self.epsilon_serving is None:
-            return OnDevice()
-        return NoisedVector(self.epsilon_serving, size, seed, Calibration.EXACT)
+        return vector_serving(self.epsilon_serving, size, seed, Calibration.EXACT)
 
-    def _identity(self, task: Task, seed: int) -> dict[str, str]:
-        """With the number of rounds, for which the noise of each round is made: it cannot be changed on the way."""
-        return {**super()._identity(task, seed), "rounds": str(self.rounds)}
+    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
+        """Rank with the trained model."""
+        return score_learnt(self, task, state, impressions, seed)
 
     def _readers_as_parties(self, readers: int) -> Parties:
         """Where readers add up themselves: as many as are expected in a round."""

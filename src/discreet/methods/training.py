@@ -13,10 +13,11 @@ from discreet.data.open import open_with_train
 from discreet.errors import DiscreetError
 from discreet.methods.across import AcrossNodes
 from discreet.methods.base import Method, Task
-from discreet.methods.federated import FederatedMethod, Federation
+from discreet.methods.in_rounds import Federated
 from discreet.methods.place import refuse_surprises
 from discreet.methods.registry import method_from_plain
 from discreet.methods.run import Run
+from discreet.methods.server import Federation
 from discreet.nodes import Nodes
 
 
@@ -46,9 +47,9 @@ def train_to_run(
     return run
 
 
-def federated(method: Method) -> FederatedMethod:
+def federated(method: Method) -> Federated:
     """`method`, if it can train over nodes."""
-    if not isinstance(method, FederatedMethod):
+    if not isinstance(method, Federated):
         raise DiscreetError(f"{method.name} does not train in rounds over readers; it cannot be trained over nodes")
     return method
 

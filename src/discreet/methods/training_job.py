@@ -24,9 +24,9 @@ from safetensors.torch import load, save
 from discreet.data.news import Articles, NewsData
 from discreet.errors import DiscreetError
 from discreet.methods.base import Task
-from discreet.methods.federated import FederatedMethod
-from discreet.methods.neural import Setup, title_vectors
+from discreet.methods.in_rounds import Federated
 from discreet.methods.registry import method_from_plain, plain_settings
+from discreet.methods.setup import Setup, title_vectors
 from discreet.models.registry import fixed_parts
 from discreet.privacy.guarantee import Guarantee, Scope
 from discreet.protocol import versions
@@ -56,7 +56,7 @@ class Description:
         promise: what readers are promised for all rounds. It is here so that all nodes of a sum have agreed on it.
     """
 
-    method: FederatedMethod
+    method: Federated
     seed: int
     text: str
     source: str
@@ -67,13 +67,13 @@ class Description:
     promise: str = ""
 
     @classmethod
-    def of(cls, method: FederatedMethod, task: Task, setup: Setup, *, simulated: bool = False) -> Description:
+    def of(cls, method: Federated, task: Task, setup: Setup, *, simulated: bool = False) -> Description:
         """The job of training the model of `setup` by `method` on the articles of `task`."""
         titles = title_vectors(task, method.needs)
         source, centre = (titles.vectors.source, titles.centre) if titles else ("", np.zeros(0, np.float32))
         fixed = {name: part.numpy() for name, part in fixed_parts(setup.network.model).items()}
         catalogue = catalogue_digest(task.data.articles)
-        promise = str(promised(method, method.start(setup)))
+        promise = str(promised(method, setup.start))
         return cls(method, setup.seed, task.text, source, centre, catalogue, simulated, fixed, promise)
 
     def to_bytes(self) -> bytes:
@@ -113,7 +113,7 @@ class Description:
             raise
         except Exception as error:
             raise DiscreetError("the description of the training cannot be read") from error
-        if not isinstance(method, FederatedMethod):
+        if not isinstance(method, Federated):
             raise DiscreetError(f"{about['method']} does not train over nodes")
         if not exact:
             raise DiscreetError("the description of the training is not as servers write it")
@@ -152,7 +152,7 @@ class Description:
         return task
 
 
-def promised(method: FederatedMethod, start: Parameters) -> Guarantee:
+def promised(method: Federated, start: Parameters) -> Guarantee:
     """What a method promises before its first round."""
     told = method.guarantee({name: value.numpy() for name, value in start.items()})
     return told or Guarantee.unprotected("sums without noise", Scope.LIFETIME)

@@ -18,7 +18,7 @@ from discreet.training.checkpoint import Checkpoint
 from discreet.training.rounds import RoundResult
 
 if TYPE_CHECKING:
-    from discreet.methods.neural import Setup
+    from discreet.methods.setup import Setup
 
 _IMPRESSIONS = 200
 _TIMES = 10

@@ -19,9 +19,10 @@ import torch
 from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError
-from discreet.methods.neural import CENTRES, trained_parameters
+from discreet.methods.learnt import trained_parameters
 from discreet.methods.published.privaterec import PrivateRec
 from discreet.methods.run import Run
+from discreet.methods.setup import CENTRES
 from discreet.models.base import Needs, NewsModel, TableSizes
 from discreet.models.features import ArticleTable, encode_all
 from discreet.models.registry import fixed_parts, model_class

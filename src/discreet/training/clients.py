@@ -7,13 +7,14 @@ vector is computed once for all of them; such a history is called a *view*.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.news import Impressions
-from discreet.training.draws import Uniforms
+from discreet.training.draws import Uniforms, round_generator
 from discreet.training.samples import Samples, spans
 
 Positions = NDArray[np.int64]
@@ -110,6 +111,10 @@ class Clients:
             slate_size=sample["slate_size"].astype(np.int32),
         )
 
+    def choose(self, fraction: float, seed: int, round_: int, node: int = 0) -> Positions:
+        """A share of the clients, as many as `round_size` says."""
+        return choose_clients(len(self), round_size(len(self), fraction), seed, round_, node)
+
     def draw(self, chosen: NDArray[np.integer], seed: int, round_: int, negatives: int = 4) -> Samples:
         """The samples of the chosen clients (each at most once), with freshly drawn negatives.
 
@@ -158,6 +163,19 @@ class Clients:
             drawn = np.where(same, (drawn + 1) % size[:, None], drawn)
         negatives: NDArray[np.int32] = self.pool[start + drawn]
         return negatives
+
+
+def round_size(clients: int, fraction: float) -> int:
+    """How many clients a round has: ⌊r·|U|⌋ (PrivateRec, Alg. 3, line 4), but at least one."""
+    if not 0 < fraction <= 1:
+        raise ValueError(f"the fraction of clients in a round must be in (0, 1], not {fraction}")
+    return max(1, math.floor(fraction * clients))
+
+
+def choose_clients(clients: int, count: int, seed: int, round_: int, node: int = 0) -> Positions:
+    """`count` different clients out of a node's `clients`, each set of them equally likely, ascending."""
+    generator = round_generator(seed, round_, "clients", node)
+    return np.sort(generator.choice(clients, min(count, clients), replace=False, shuffle=False)).astype(np.int64)
 
 
 def _history_samples(impressions: Impressions, count: int, timeline_from: int) -> Columns:

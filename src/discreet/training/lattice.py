@@ -45,6 +45,16 @@ class ReadersSum:
             raise DiscreetError("training diverged (gradients are not finite or very large); lower the learning rate")
         return np.rint(values).astype(np.int64)
 
+    @staticmethod
+    def length(parameters: Mapping[str, Tensor]) -> int:
+        """How many numbers that vector has."""
+        return sum(value.numel() for value in parameters.values()) + 3
+
+    @classmethod
+    def nothing(cls, parameters: Mapping[str, Tensor]) -> Integers:
+        """What a node without readers gives."""
+        return np.zeros(cls.length(parameters), np.int64)
+
     @classmethod
     def from_lattice(cls, total: Integers, like: Mapping[str, Tensor]) -> ReadersSum:
         """The inverse, for a sum of such vectors over the parameters `like`; values are float64."""

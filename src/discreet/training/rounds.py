@@ -1,19 +1,29 @@
-"""The loop over rounds: progress, checkpoints, and stopping without loss.
+"""The server of a training: what it knows between rounds, its step, and stopping without loss.
 
-A method gives a `Round`: a pure function from the state before a round to the state after it. It draws its chance by
-(seed, round, purpose), so a training that was interrupted and resumed ends with the same bits as one that was not.
+A method's loop is its own:
+
+    with Server(start, SGD(0.5), rounds, file=file) as server:
+        for number in server:
+            ...                                  # what the round's clients bring
+            server.step(RoundResult(direction, loss))
+
+All chance of a round is drawn by (seed, round, purpose), so a training that was interrupted and resumed ends with the
+same bits as one that was not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from types import TracebackType
 
 import torch
 
 from discreet.errors import DiscreetError
 from discreet.progress import notice, track
 from discreet.training.checkpoint import Checkpoint, CheckpointFile
+from discreet.training.lattice import Integers, ReadersSum
 from discreet.training.objective import Parameters
 from discreet.training.optimisers import Optimiser
 
@@ -30,59 +40,83 @@ class RoundResult:
     nodes: tuple[int, ...] = (0,)
 
 
-Round = Callable[[Parameters, int], RoundResult]
-"""From the current parameters and the round's number (from 1) to what the round's clients have brought."""
-
 Watcher = Callable[[Checkpoint, RoundResult], float | None]
 """Called after every round; returns an AUC for the curve where it has looked at one."""
 
 
-def train_rounds(
-    work: Round,
-    optimiser: Optimiser,
-    parameters: Parameters,
-    rounds: int,
-    *,
-    file: CheckpointFile | None = None,
-    every: int = 50,
-    watch: Watcher | None = None,
-) -> Checkpoint:
-    """Train until `rounds` rounds are done, from the last checkpoint in `file` if there is one.
+class Server:
+    """The parameters Θ, what the optimiser remembers, and how many rounds are done.
 
-    A checkpoint is written every so many rounds, at the end, and when the training is interrupted (Ctrl-C): the last
-    finished round is never lost.
-
-    Raises:
-        KeyboardInterrupt: again, after the last finished round has been saved.
+    It starts from the last checkpoint in `file` if there is one. A checkpoint is written every so many rounds, at the
+    end, and when the training is interrupted (Ctrl-C): the last finished round is never lost.
     """
-    state = (file.load() if file else None) or Checkpoint(parameters, optimiser.init(parameters))
-    saved = state.round
-    if saved:
-        notice(f"resuming after round {saved}")
-    try:
-        for number in track(range(state.round + 1, rounds + 1), "Rounds"):
-            result = work(state.parameters, number)
-            state = _advance(state, result, optimiser)
-            if watch is not None and (auc := watch(state, result)) is not None:
-                state = replace(state, watched=(*state.watched, (number, auc)))
-            if file and number % every == 0:
-                file.save(state)
-                saved = number
-    finally:
-        if file and state.round > saved:
-            file.save(state)
-    return state
+
+    def __init__(
+        self,
+        start: Parameters,
+        optimiser: Optimiser,
+        rounds: int,
+        *,
+        file: CheckpointFile | None = None,
+        every: int = 50,
+        watch: Watcher | None = None,
+    ) -> None:
+        self.state = (file.load() if file else None) or Checkpoint(start, optimiser.init(start))
+        self._optimiser, self._rounds, self._file, self._every, self._watch = optimiser, rounds, file, every, watch
+        self._saved = self.state.round
+        if self._saved:
+            notice(f"resuming after round {self._saved}")
+
+    @property
+    def parameters(self) -> Parameters:
+        """Θ, as it stands now."""
+        return self.state.parameters
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.state.round > self._saved:
+            self._save()
+
+    def __iter__(self) -> Iterator[int]:
+        """The numbers of the rounds that are left. Each takes one `step`."""
+        return iter(track(range(self.state.round + 1, self._rounds + 1), "Rounds"))
+
+    def step(self, result: RoundResult) -> None:
+        """End the round: move the model. A round without a usable answer changes nothing but the count.
+
+        Raises:
+            DiscreetError: the training diverged.
+        """
+        state, number = self.state, self.state.round + 1
+        parameters, memory = state.parameters, state.optimiser
+        if result.direction is not None:
+            if not all(torch.isfinite(value).all() for value in result.direction.values()):
+                raise DiscreetError(
+                    f"training diverged in round {number} (gradients are not finite); lower the learning rate"
+                )
+            parameters, memory = self._optimiser.step(parameters, result.direction, memory)
+        losses, nodes = (*state.losses, result.loss), (*state.nodes, result.nodes)
+        self.state = Checkpoint(parameters, memory, number, losses, nodes, state.watched)
+        if self._watch is not None and (auc := self._watch(self.state, result)) is not None:
+            self.state = replace(self.state, watched=(*state.watched, (number, auc)))
+        if number % self._every == 0:
+            self._save()
+
+    def _save(self) -> None:
+        if self._file:
+            self._file.save(self.state)
+        self._saved = self.state.round
 
 
-def _advance(state: Checkpoint, result: RoundResult, optimiser: Optimiser) -> Checkpoint:
-    """One step of the server; a round without a usable answer changes nothing but the count."""
-    parameters, memory = state.parameters, state.optimiser
-    number = state.round + 1
-    if result.direction is not None:
-        if not all(torch.isfinite(value).all() for value in result.direction.values()):
-            raise DiscreetError(
-                f"training diverged in round {number} (gradients are not finite); lower the learning rate"
-            )
-        parameters, memory = optimiser.step(parameters, result.direction, memory)
-    losses, nodes = (*state.losses, result.loss), (*state.nodes, result.nodes)
-    return Checkpoint(parameters, memory, number, losses, nodes, state.watched)
+def mean_gradient(parameters: Parameters, total: Integers | None, nodes: tuple[int, ...] = (0,)) -> RoundResult:
+    """Σ w_u·g_u / Σ w_u, from the sum of what nodes sent (`ReadersSum`); None is a sum that was lost."""
+    if total is None:
+        return RoundResult(None, math.nan, nodes)
+    told = ReadersSum.from_lattice(total, parameters)
+    mean = told.mean
+    direction = None if mean is None else {name: value.to(parameters[name].dtype) for name, value in mean.items()}
+    return RoundResult(direction, told.mean_loss, nodes)

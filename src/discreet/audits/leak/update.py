@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from discreet.methods.base import Task
-from discreet.methods.neural import article_table
 from discreet.methods.published.privaterec import PrivateRec
+from discreet.methods.setup import article_table
 from discreet.models.features import ArticleTable
 from discreet.models.registry import build_model
 from discreet.training.clients import Clients
@@ -37,7 +37,7 @@ class Federation:
         """The untrained model, its basis, and the readers of the train split."""
         table = article_table(task, method.needs)
         network = Network(build_model(method.model, method.chosen_model, table, seed))
-        parameters = {**network.parameters(), **method.own_parameters(network.model.size, seed)}
+        parameters = {**network.parameters(), "basis": method.first_basis(network.model.size, seed)}
         clients = Clients.from_impressions(task.data.splits["train"], network.model.history_length)
         return cls(method, network, table, parameters, clients, seed)
 

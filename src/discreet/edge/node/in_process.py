@@ -8,7 +8,7 @@ from discreet.edge.node.training import TrainingNode
 from discreet.errors import DiscreetError
 from discreet.methods.across import AcrossNodes
 from discreet.methods.base import Task
-from discreet.methods.neural import Part
+from discreet.methods.setup import Part
 from discreet.methods.training_job import Description
 from discreet.nodes import Answer, Contribute, LocalNodes
 

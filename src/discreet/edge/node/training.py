@@ -20,8 +20,7 @@ from discreet.data.open import open_with_train
 from discreet.edge.node.spending import Spending
 from discreet.errors import DiscreetError, InputError
 from discreet.methods.base import Task
-from discreet.methods.federated import Parties
-from discreet.methods.neural import Part, Setup
+from discreet.methods.setup import Part, Setup
 from discreet.methods.training_job import Description, promised, read_task
 from discreet.models.registry import fixed_parts
 from discreet.nodes import Assignment, Contribute, OpenJob
@@ -32,6 +31,7 @@ from discreet.progress import notice
 from discreet.training.chance import Attendance, Chance, Positions, SecretChance, SimulatedChance
 from discreet.training.lattice import Integers
 from discreet.training.objective import Parameters
+from discreet.training.parties import Parties
 
 _log = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ class TrainingNode:
             raise DiscreetError("the server's model is not made of the same articles as that of this node")
         for name, fixed in own.items():
             fixed.copy_(torch.from_numpy(description.fixed[name].copy()))
-        self.start: Parameters = self.method.start(self.setup)
+        self.start: Parameters = self.setup.start
         told = promised(self.method, self.start)
         if str(told) != description.promise:
             raise DiscreetError(f"the server promises readers something else than this node finds: {told}")

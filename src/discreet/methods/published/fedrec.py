@@ -6,20 +6,35 @@ Qi et al. 2020, section 3.2; Liu et al. 2022, section 4 ("FedRec").
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
-from discreet.methods.base import State
-from discreet.methods.federated import FederatedMethod
-from discreet.methods.published.serving import NoisedVector, checked_calibration
-from discreet.methods.ranking import OnDevice, Serving
+import numpy as np
+from torch import Tensor
+
+from discreet.data.news import Impressions
+from discreet.methods.base import Scores, State, Task
+from discreet.methods.in_rounds import Federated
+from discreet.methods.learnt import learnt, score_learnt
+from discreet.methods.published.serving import checked_calibration, vector_serving
+from discreet.methods.ranking import Serving
+from discreet.methods.server import Federation, is_simulated, open_server, sums_over
+from discreet.methods.setup import ALL_READERS, Part, Setup, prepare
 from discreet.privacy.guarantee import Guarantee, Scope
 from discreet.privacy.mechanisms.base import Calibration
+from discreet.training.chance import Chance
+from discreet.training.lattice import Integers, ReadersSum
+from discreet.training.objective import Parameters
 from discreet.training.optimisers import FedAdam, Optimiser
+from discreet.training.parties import Parties
+from discreet.training.rounds import RoundResult, mean_gradient
+from discreet.training.simulator import summed_gradient
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedRec(FederatedMethod):
+class FedRec(Federated):
     """Gradients of a share of the readers are averaged in each round; histories stay, but gradients tell of them.
 
     Training has no noise. `calibration` is that of the noised vector, where one is served.
@@ -38,6 +53,42 @@ class FedRec(FederatedMethod):
         """No noise."""
         return math.inf
 
+    def setup(self, task: Task, seed: int, part: Part = ALL_READERS, chance: Chance | None = None) -> Setup:
+        """The model at its start, and a node's readers."""
+        return prepare(self, task, seed, part, chance)
+
+    def train(
+        self, task: Task, seed: int, checkpoint: Path | None = None, federation: Federation | None = None
+    ) -> State:
+        """In each round the readers' mean gradient, and a step of FedAdam."""
+        setup = self.setup(task, seed)
+        sums = sums_over(self, task, setup, federation)
+        with open_server(self, task, setup, self.optimiser(), checkpoint, federation=federation) as server:
+            for number in server:
+                total, nodes = sums(server.parameters, number)
+                server.step(self.result(server.parameters, total, nodes))
+        return learnt(self, task, setup, server.state, simulated=is_simulated(federation))
+
+    def contribution(
+        self, setup: Setup, parameters: Parameters, number: int, parties: Parties | None = None
+    ) -> Integers:
+        """Σ g_u over the readers of a node who are chosen, all with the same weight."""
+        if not len(setup.clients):
+            return ReadersSum.nothing(parameters)
+        chosen = setup.clients.choose(self.fraction, setup.seed, number, setup.node)
+        samples = setup.clients.draw(chosen, setup.seed, number, self.negatives)
+        weights = np.ones(len(chosen))
+        summed = summed_gradient(setup.network, setup.table, parameters, samples, weights)
+        return ReadersSum(summed.gradient, weights.sum(), summed.losses.sum(), len(samples)).to_lattice()
+
+    def length(self, parameters: Mapping[str, Tensor]) -> int:
+        """A gradient, with weight, loss and samples."""
+        return ReadersSum.length(parameters)
+
+    def result(self, parameters: Parameters, total: Integers | None, nodes: tuple[int, ...] = (0,)) -> RoundResult:
+        """The mean of the gradients."""
+        return mean_gradient(parameters, total, nodes)
+
     def optimiser(self) -> Optimiser:
         """FedAdam."""
         return FedAdam(self.rate)
@@ -48,6 +99,8 @@ class FedRec(FederatedMethod):
 
     def serving(self, size: int, seed: int) -> Serving:
         """On the device, or the noised vector of DP-FedRec (VDP)."""
-        if self.epsilon_serving is None:
-            return OnDevice()
-        return NoisedVector(self.epsilon_serving, size, seed, self.calibration)
+        return vector_serving(self.epsilon_serving, size, seed, self.calibration)
+
+    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
+        """Rank with the trained model."""
+        return score_learnt(self, task, state, impressions, seed)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -16,23 +17,30 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from discreet.data.news import Impressions
 from discreet.errors import DiscreetError
-from discreet.methods.base import State
-from discreet.methods.federated import FederatedMethod
-from discreet.methods.neural import Setup
+from discreet.methods.base import Scores, State, Task
+from discreet.methods.in_rounds import Federated
+from discreet.methods.learnt import learnt, score_learnt
 from discreet.methods.published.serving import NoisedAttention, attention, attention_noise_scale, checked_calibration
 from discreet.methods.ranking import Serving
+from discreet.methods.server import Federation, is_simulated, open_server, sums_over
+from discreet.methods.setup import ALL_READERS, Part, Setup, prepare
 from discreet.privacy.guarantee import Guarantee, Scope, Status
 from discreet.privacy.mechanisms.base import Calibration
+from discreet.training.chance import Chance
 from discreet.training.draws import laplace
+from discreet.training.lattice import Integers, ReadersSum
 from discreet.training.objective import Objective, Parameters
 from discreet.training.optimisers import FedAdam, Optimiser
+from discreet.training.parties import Parties
+from discreet.training.rounds import RoundResult, mean_gradient
 from discreet.training.samples import Samples
-from discreet.training.simulator import SummedGradient, summed_gradient
+from discreet.training.simulator import summed_gradient
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrivateRec(FederatedMethod):
+class PrivateRec(Federated):
     """Noise on B attention weights instead of on d parameters, permuted labels, FedAdam (Algorithm 3).
 
     The paper claims ε a round. It does not hold, whatever the noise: back-propagation uses the raw history, so a
@@ -60,21 +68,39 @@ class PrivateRec(FederatedMethod):
         if self.basis < 2 or not 0 <= self.padding < 1 or not 0 < self.theta < math.inf:
             raise DiscreetError(f"{self.name}: basis must be at least 2, padding at least 0 and below 1, theta above 0")
 
-    def optimiser(self) -> Optimiser:
-        """FedAdam (Algorithm 3, line 9)."""
-        return FedAdam(self.rate)
+    def setup(self, task: Task, seed: int, part: Part = ALL_READERS, chance: Chance | None = None) -> Setup:
+        """Θ at its start: the model, and the basis vectors that are trained with it (Algorithm 3, line 2)."""
+        setup = prepare(self, task, seed, part, chance)
+        return replace(setup, start={**setup.start, "basis": self.first_basis(setup.network.model.size, seed)})
 
-    def own_parameters(self, size: int, seed: int) -> Parameters:
-        """The basis vectors, which are trained with the model."""
-        generator = torch.Generator().manual_seed(seed)
-        return {"basis": torch.randn(self.basis, size, generator=generator)}
+    def first_basis(self, size: int, seed: int) -> Tensor:
+        """The basis vectors before the first round."""
+        return torch.randn(self.basis, size, generator=torch.Generator().manual_seed(seed))
 
-    def summed(
-        self, setup: Setup, parameters: Parameters, samples: Samples, weights: NDArray[np.float64]
-    ) -> SummedGradient:
-        """LocalUpdate on the chosen readers (Algorithm 3, lines 5 to 8); their mean is line 9."""
-        drawn, objective = self.local_chance(samples), Objective(self.interest)
-        return summed_gradient(setup.network, setup.table, parameters, drawn, weights, objective)
+    def train(
+        self, task: Task, seed: int, checkpoint: Path | None = None, federation: Federation | None = None
+    ) -> State:
+        """Algorithm 3, run by the server."""
+        setup = self.setup(task, seed)  # line 2
+        sums = sums_over(self, task, setup, federation)
+        with open_server(self, task, setup, self.optimiser(), checkpoint, federation=federation) as server:
+            for number in server:  # line 3
+                total, nodes = sums(server.parameters, number)  # lines 4 to 8: LocalUpdate of all sampled readers
+                server.step(self.result(server.parameters, total, nodes))  # line 9
+        return learnt(self, task, setup, server.state, simulated=is_simulated(federation))
+
+    def contribution(
+        self, setup: Setup, parameters: Parameters, number: int, parties: Parties | None = None
+    ) -> Integers:
+        """Σ ∇Θ_u over the readers of a node who are sampled (lines 4 to 8)."""
+        if not len(setup.clients):
+            return ReadersSum.nothing(parameters)
+        chosen = setup.clients.choose(self.fraction, setup.seed, number, setup.node)  # line 4
+        samples = setup.clients.draw(chosen, setup.seed, number, self.negatives)  # line 16
+        drawn, weights = self.local_chance(samples), np.ones(len(chosen))  # lines 14, 17, 18
+        objective = Objective(self.interest)  # lines 14, 15, 20
+        summed = summed_gradient(setup.network, setup.table, parameters, drawn, weights, objective)  # line 21
+        return ReadersSum(summed.gradient, weights.sum(), summed.losses.sum(), len(samples)).to_lattice()
 
     def local_chance(self, samples: Samples) -> Samples:
         """All that a client draws: masks (Alg. 2, line 4), noise (line 9), permuted labels (Alg. 3, line 17)."""
@@ -102,6 +128,18 @@ class PrivateRec(FederatedMethod):
         weights = torch.relu(attention(readers, basis, self.theta) + (0 if noise is None else noise))
         return weights / weights.sum(-1, keepdim=True).clamp(min=1e-6) @ basis
 
+    def length(self, parameters: Mapping[str, Tensor]) -> int:
+        """A gradient, with weight, loss and samples."""
+        return ReadersSum.length(parameters)
+
+    def result(self, parameters: Parameters, total: Integers | None, nodes: tuple[int, ...] = (0,)) -> RoundResult:
+        """The mean of the gradients (line 9)."""
+        return mean_gradient(parameters, total, nodes)
+
+    def optimiser(self) -> Optimiser:
+        """FedAdam (line 9)."""
+        return FedAdam(self.rate)
+
     def guarantee(self, state: State) -> Guarantee:
         """The claim of a round, and what holds: nothing."""
         told = Guarantee.unprotected("gradients through noised attention, permuted labels", Scope.LIFETIME)
@@ -114,3 +152,7 @@ class PrivateRec(FederatedMethod):
         length = self.chosen_model.history_length
         epsilon, padding = (math.inf, 0.0) if self.epsilon_serving is None else (self.epsilon_serving, self.padding)
         return NoisedAttention(epsilon, self.basis, self.theta, padding, length, seed, self.calibration)
+
+    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
+        """Rank with the trained model."""
+        return score_learnt(self, task, state, impressions, seed)

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from discreet.errors import DiscreetError
+from discreet.methods.ranking import OnDevice, Serving
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 from discreet.privacy.mechanisms.attention import ClippedAttention, positive_weights, private_attention
 from discreet.privacy.mechanisms.base import Calibration
@@ -106,6 +107,11 @@ class NoisedAttention:
             history_length=self.history_length,
             calibration=self.calibration,
         ).guarantee()
+
+
+def vector_serving(epsilon: float | None, size: int, seed: int, calibration: Calibration) -> Serving:
+    """On the device if there is no `epsilon`, or with the noised vector (VDP) of PrivateRec's comparison."""
+    return OnDevice() if epsilon is None else NoisedVector(epsilon, size, seed, calibration)
 
 
 def checked_calibration(calibration: str) -> Calibration:

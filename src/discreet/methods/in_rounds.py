@@ -1,0 +1,126 @@
+"""Methods that train a model in rounds: the settings they share, and what nodes ask of those that train over readers.
+
+There is no behaviour to inherit. A method's page has its own loop, client update, server step and guarantee; it calls
+`setup`, `server`, `learnt` and what stands in `discreet.training`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from torch import Tensor
+
+from discreet.errors import DiscreetError
+from discreet.methods.base import Method, State, Task
+from discreet.methods.ranking import Serving
+from discreet.models.base import Needs, Settings
+from discreet.models.registry import changed_settings, model_needs, model_settings
+from discreet.privacy.guarantee import Guarantee
+from discreet.training.chance import Chance
+from discreet.training.lattice import Integers
+from discreet.training.objective import Parameters
+from discreet.training.parties import Parties
+
+if TYPE_CHECKING:
+    from discreet.methods.server import Federation
+    from discreet.methods.setup import Part, Setup
+
+
+@dataclass(frozen=True, kw_only=True)
+class InRounds(Method):
+    """Settings of a method that trains one of the models in rounds.
+
+    Attributes:
+        model: The model's name.
+        preset: Its sizes: `small`, or as `published`.
+        model_settings: All settings of the model, in place of the preset's.
+        rounds: How many rounds are trained.
+        fraction: The share r of the readers that take part in a round.
+        rate: The server's learning rate η.
+        negatives: Unclicked articles that stand against each click (H in FedNewsRec, k in PrivateRec).
+        history_clicks: How many of each reader's latest history clicks train too, each as the click that follows the
+            history before it; for data with few impressions. Their negatives are clicks of other readers' histories,
+            so that no guarantee of privacy remains.
+        epsilon_serving: The budget of one serving release; None ranks on the device, with the exact history.
+    """
+
+    name: ClassVar[str]
+
+    model: str = "plm_nr"
+    preset: str = "small"
+    model_settings: Settings | None = None
+    rounds: int = 300
+    fraction: float = 0.02
+    rate: float = 1e-3
+    negatives: int = 4
+    history_clicks: int = 0
+    epsilon_serving: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.model_settings is not None:
+            changed_settings(self.model, self.preset, self.model_settings)
+        model_needs(self.model, self.chosen_model)
+        if self.rounds < 1 or self.negatives < 1 or self.history_clicks < 0:
+            raise DiscreetError(f"{self.name}: rounds and negatives must be at least 1, history_clicks at least 0")
+        if not 0 < self.fraction <= 1 or not 0 < self.rate < math.inf:
+            raise DiscreetError(f"{self.name}: fraction must be above 0 and at most 1, rate above 0")
+        for budget in (self.epsilon, self.epsilon_serving):
+            if budget is not None and not budget > 0:
+                raise DiscreetError(f"{self.name}: a budget ε must be above 0 (or inf), not {budget}")
+
+    @property
+    def chosen_model(self) -> Settings:
+        """The settings of the model: those given, or the preset's."""
+        return self.model_settings or model_settings(self.model, self.preset)
+
+    @property
+    def needs(self) -> Needs:
+        """What the model reads."""
+        return model_needs(self.model, self.chosen_model)
+
+    @abstractmethod
+    def serving(self, size: int, seed: int) -> Serving:
+        """What of a reader's vector is ranked with; `size` is its length."""
+
+
+class Federated(InRounds):
+    """A method whose server needs no more than a sum over readers, wherever these are.
+
+    A node hosts some of the readers: all of them in a simulation, a shard of them on a machine of its own, one on a
+    device. What it gives to a round is a vector of whole numbers, its `contribution`, and the server sees the sum over
+    nodes alone. Nothing else is different between one machine and many.
+
+    Where a method has no `secret_noise` (that of `Setup.chance`) its noise is from the seed, which the server knows:
+    its guarantee is that of a protocol that is simulated, and nodes take it for one that guarantees nothing.
+    """
+
+    secret_noise: ClassVar[bool] = False
+
+    @abstractmethod
+    def setup(self, task: Task, seed: int, part: Part, chance: Chance | None = None) -> Setup:
+        """The model at its start, and a node's readers; without a `chance`, it is by the seed."""
+
+    @abstractmethod
+    def contribution(
+        self, setup: Setup, parameters: Parameters, number: int, parties: Parties | None = None
+    ) -> Integers:
+        """What a node gives to round `number`; `parties` are the nodes that add up, None if it is the only one."""
+
+    @abstractmethod
+    def length(self, parameters: Mapping[str, Tensor]) -> int:
+        """How many numbers a contribution has."""
+
+    @abstractmethod
+    def train(
+        self, task: Task, seed: int, checkpoint: Path | None = None, federation: Federation | None = None
+    ) -> State:
+        """Train for all rounds, from the last checkpoint if there is one, here or where `federation` says."""
+
+    def other_guarantee(self, state: State) -> Guarantee | None:
+        """What holds against a server that sees more, or less, than the one `guarantee` is about; None if the same."""
+        return None

@@ -1,0 +1,136 @@
+"""What a training starts from: the model with its articles, and the readers of one node who train it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.methods.base import Task
+from discreet.methods.in_rounds import InRounds
+from discreet.models.base import Needs, Titles
+from discreet.models.features import ArticleTable
+from discreet.models.language_model import token_table
+from discreet.models.registry import build_model
+from discreet.text.encode import WORD_VECTORS_VARIABLE, TextVectors
+from discreet.text.word_vectors import read_word_vectors
+from discreet.text.words import Vocabulary
+from discreet.training.chance import Chance, SimulatedChance
+from discreet.training.clients import Clients
+from discreet.training.network import Network
+from discreet.training.objective import Parameters
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A model with its articles, and the readers of one node who train it.
+
+    Attributes:
+        start: All that is trained, as it stands before the first round.
+        chance: That of user-level privacy.
+        readers: How many were shown anything, whether they clicked or not.
+    """
+
+    network: Network
+    table: ArticleTable
+    word_vectors: NDArray[np.float32] | None
+    clients: Clients
+    seed: int
+    node: int
+    chance: Chance
+    readers: int
+    start: Parameters
+
+
+@dataclass(frozen=True)
+class Part:
+    """Which node this is, and which of the readers in its data are its own: part `which` of `of` parts, from 1 on.
+
+    A node with data of its own has all of them. Where one data set is divided, to try things out, readers go round.
+    """
+
+    node: int = 0
+    which: int = 1
+    of: int = 1
+
+    def __post_init__(self) -> None:
+        if self.node < 0 or not 1 <= self.which <= self.of:
+            raise ValueError(f"there is no part {self.which} of {self.of} for node {self.node}")
+
+
+ALL_READERS = Part()
+
+
+def prepare(method: InRounds, task: Task, seed: int, part: Part = ALL_READERS, chance: Chance | None = None) -> Setup:
+    """The model that `method` trains, and the samples of a node's readers; without a `chance`, it is by the seed."""
+    table = article_table(task, method.needs)
+    word_vectors = _public_words(table.words)
+    network = Network(build_model(method.model, method.chosen_model, table, seed, word_vectors=word_vectors))
+    train = task.data.splits["train"]
+    own = train if part.of == 1 else train.select(train.reader % part.of == part.which - 1)
+    return Setup(
+        network=network,
+        table=table,
+        word_vectors=word_vectors,
+        clients=Clients.from_impressions(own, network.model.history_length, method.history_clicks),
+        seed=seed,
+        node=part.node,
+        chance=chance or SimulatedChance(seed, part.node),
+        readers=len(np.unique(own.reader)),
+        start=network.parameters(),
+    )
+
+
+def article_table(task: Task, needs: Needs, names: dict[str, list[str]] | None = None) -> ArticleTable:
+    """The task's articles as a model reads them; words and topics are numbered as `names` says, where it is given."""
+    articles = task.data.articles
+    if needs.tokens is not None:
+        return token_table(articles, needs.title_words, needs.tokens)
+    vocabulary = None
+    if needs.title_words or needs.abstract_words:
+        vocabulary = Vocabulary(names["words"]) if names else Vocabulary.of([*articles.titles, *articles.abstracts])
+    titles = title_vectors(task, needs)
+    return ArticleTable.from_articles(
+        articles,
+        vocabulary=vocabulary,
+        title_words=needs.title_words,
+        abstract_words=needs.abstract_words,
+        vectors=titles.vectors.matrix if titles else None,
+        with_categories=needs.categories,
+        categories=names["categories"] if names else None,
+        subcategories=names["subcategories"] if names else None,
+    )
+
+
+@dataclass(frozen=True)
+class TitleVectors:
+    """The vectors of titles that a model reads, and what they are centred on, which a state calls `what`."""
+
+    vectors: TextVectors
+    centre: NDArray[np.float32]
+    what: str
+
+
+CENTRES = {Titles.OCCURRING: "text_centre", Titles.CATALOGUE: "public_centre"}
+"""What a state calls the centre of title vectors."""
+
+
+def title_vectors(task: Task, needs: Needs) -> TitleVectors | None:
+    """What a model reads of titles if it reads vectors."""
+    if needs.vectors is None:
+        return None
+    what = CENTRES[needs.vectors]
+    if needs.vectors is Titles.OCCURRING:
+        return TitleVectors(task.text_vectors, task.text_centre, what)
+    return TitleVectors(task.public_vectors, task.public_centre, what)
+
+
+def _public_words(words: Sequence[str]) -> NDArray[np.float32] | None:
+    path = os.environ.get(WORD_VECTORS_VARIABLE)
+    if not words or not path:
+        return None
+    return read_word_vectors(Path(path), only=set(words)).for_vocabulary(Vocabulary(list(words)))
