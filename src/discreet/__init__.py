@@ -25,11 +25,10 @@ _PUBLIC = {
     "Method": "discreet.methods.base",
     "Task": "discreet.methods.base",
     "Run": "discreet.methods.run",
-    "register": "discreet.methods.registry",
+    "register": "discreet.plugins",
     "NewsModel": "discreet.models.base",
     "Needs": "discreet.models.base",
     "model_settings": "discreet.models.registry",
-    "register_model": "discreet.models.registry",
     "Random": "discreet.methods.baselines",
     "Popularity": "discreet.methods.baselines",
     "Recency": "discreet.methods.baselines",
@@ -46,6 +45,10 @@ _PUBLIC = {
     "StrictPrivateRec": "discreet.methods.strict_privaterec",
     "UserCodes": "discreet.methods.user_codes",
     "VendorMethod": "discreet.vendors.method",
+    "NewsFormat": "discreet.data.formats.base",
+    "RatingsFormat": "discreet.data.formats.base",
+    "Mechanism": "discreet.privacy.mechanisms.base",
+    "Audit": "discreet.audits.registry",
     "Local": "discreet.vendors.methods.baselines",
     "Full": "discreet.vendors.methods.baselines",
     "GibbsMF": "discreet.vendors.gibbs",
@@ -67,6 +70,8 @@ __all__ = ["__version__", *_PUBLIC]
 
 if TYPE_CHECKING:
     from discreet.api import audit, compare, compare_vendors
+    from discreet.audits.registry import Audit
+    from discreet.data.formats.base import NewsFormat, RatingsFormat
     from discreet.data.news import NewsData
     from discreet.data.open import open_news, open_ratings
     from discreet.data.ratings import Ratings
@@ -81,13 +86,14 @@ if TYPE_CHECKING:
     from discreet.methods.published.fednewsrec import FedNewsRec
     from discreet.methods.published.fedrec import FedRec
     from discreet.methods.published.privaterec import PrivateRec
-    from discreet.methods.registry import register
     from discreet.methods.run import Run
     from discreet.methods.strict_privaterec import StrictPrivateRec
     from discreet.methods.user_codes import UserCodes
     from discreet.models.base import Needs, NewsModel
-    from discreet.models.registry import model_settings, register_model
+    from discreet.models.registry import model_settings
+    from discreet.plugins import register
     from discreet.privacy.guarantee import Guarantee
+    from discreet.privacy.mechanisms.base import Mechanism
     from discreet.privacy.release import Release
     from discreet.vendors.gibbs import GibbsMF
     from discreet.vendors.method import VendorMethod

@@ -75,7 +75,8 @@ def compare_vendors(
     from discreet.experiments.rating_comparison import Design
     from discreet.experiments.rating_comparison import compare as run_comparison
     from discreet.vendors.gibbs import GibbsMF
-    from discreet.vendors.registry import Setting, make_methods
+    from discreet.vendors.method import Setting
+    from discreet.vendors.registry import make_methods
 
     plan = Design(vendors, seed=seed, **design)
     setting = Setting(GibbsMF(), plan.distribution, vendors)

@@ -39,7 +39,7 @@ def own_method():
             return self.sign * task.data.articles.published[impressions.shown].astype(np.float64)
 
     yield Newest
-    METHODS.pop("newest")
+    METHODS.forget("newest")
 
 
 def test_importing_the_package_imports_nothing_heavy():
@@ -190,5 +190,5 @@ def test_a_measurement_of_an_own_method_does_not_outlive_its_code(tmp_path, monk
         (tmp_path / f"{module}.py").write_text(text + "\n# changed\n")
         again = d.compare(news, [method], text="hashed", measurements=tmp_path / "kept")
         measured.append((found.results[0].reused, again.results[0].reused))
-        METHODS.pop(f"own{number}")
+        METHODS.forget(f"own{number}")
     assert measured == [(0, 0), (0, 0)]

@@ -81,7 +81,7 @@ def test_a_missing_extra_is_one_line_with_the_command(monkeypatch, capsys, libra
     def without(*_):
         raise ModuleNotFoundError(f"No module named '{library}'", name=library)
 
-    monkeypatch.setattr("discreet.plugins.load_plugins", without)
+    monkeypatch.setattr("discreet.cli.listing.load_plugins", without)
     assert run(["list"]) == 2
     told = capsys.readouterr().err
     assert told.count("\n") == 1

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from data_files import DAY, MIDNIGHT, pack, write_adressa, write_globo
 
-from discreet.data.open import open_news, recognise
+from discreet.data.formats.registry import recognise
+from discreet.data.open import open_news
 from discreet.errors import InputError
 
 
@@ -193,6 +194,6 @@ def test_globo_damaged_archives(tmp_path, make, lost):
 def test_day_files_and_click_files_are_recognised(tmp_path):
     write_adressa(tmp_path / "a", week()[:2])
     write_globo(tmp_path / "g", globo_clicks())
-    assert recognise(tmp_path / "a") == "adressa"
-    assert recognise(tmp_path / "g") == "globo"
+    assert recognise(tmp_path / "a").name == "adressa"
+    assert recognise(tmp_path / "g").name == "globo"
     assert json.loads((tmp_path / "a" / "20170101").read_text().splitlines()[0])["userId"] == "cx:0"

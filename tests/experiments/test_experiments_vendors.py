@@ -24,9 +24,11 @@ from discreet.experiments.report import html_report
 from discreet.privacy.guarantee import Unit
 from discreet.vendors.features import GROUP_EDGES, rating_counts
 from discreet.vendors.gibbs import GibbsMF
+from discreet.vendors.method import Setting
 from discreet.vendors.methods.baselines import GlobalMean, ItemMeans, Local
+from discreet.vendors.methods.matched import MatchedFull
 from discreet.vendors.partition import Distribution, folds, partition
-from discreet.vendors.registry import METHODS, MatchedFull, Setting, make_methods
+from discreet.vendors.registry import METHODS, make_methods
 
 TINY = GibbsMF(rank=1, iterations=6, burn_in=2)
 
@@ -204,7 +206,7 @@ def test_an_epsilon_that_a_method_cannot_have_is_refused_for_it_alone() -> None:
         ("sharing", 5.0),
     ]
     assert [(each.method, each.epsilon) for each in refused] == [("sharing", 1000.0)]
-    with pytest.raises(DiscreetError, match="no method 'magic'; known are local, full"):
+    with pytest.raises(DiscreetError, match="no vendors' method is called 'magic'; there are local, full"):
         make_methods(["magic"], [1.0], Setting(TINY, Distribution.HORIZONTAL, 3))
 
 

@@ -21,7 +21,8 @@ from discreet.methods.run import Run
 from discreet.models.base import Needs, NewsModel, Settings, Titles
 from discreet.models.fednewsrec import FedNewsRecSettings
 from discreet.models.nrms import NRMSSettings
-from discreet.models.registry import MODELS, model_settings, register_model
+from discreet.models.registry import MODELS, model_settings
+from discreet.plugins import register
 from discreet.serving.basis import BasisModel
 
 
@@ -151,8 +152,8 @@ class Mean(NewsModel):
 
 @pytest.fixture
 def mean():
-    yield register_model(Mean)
-    del MODELS["mean"]
+    yield register(Mean)
+    MODELS.forget("mean")
 
 
 def test_a_model_of_ones_own_is_trained_kept_and_served(mean, task, tmp_path):
@@ -182,15 +183,15 @@ def test_a_model_of_ones_own_is_resumed(mean, task, tmp_path):
 
 def test_a_model_in_a_plugin_is_found_by_its_name(tmp_path, monkeypatch):
     (tmp_path / "my_models.py").write_text(
-        "from test_model_settings import Mean\nfrom discreet.models.registry import register_model\n"
-        "class Other(Mean):\n    name = 'other_mean'\nregister_model(Other)\n"
+        "from test_model_settings import Mean\nfrom discreet.plugins import register\n"
+        "class Other(Mean):\n    name = 'other_mean'\nregister(Other)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr("discreet.plugins._named", ["my_models"])
     try:
         assert FedRec(model="other_mean").chosen_model.size == 8
     finally:
-        MODELS.pop("other_mean", None)
+        MODELS.forget("other_mean")
         sys.modules.pop("my_models", None)
 
 
@@ -211,12 +212,12 @@ def test_models_that_cannot_be_registered_say_why():
         (Taken, "another model is called"),
     ):
         with pytest.raises(DiscreetError, match=said):
-            register_model(wrong)
+            register(wrong)
 
 
 def test_a_model_that_nobody_can_feed_is_refused(monkeypatch):
     for need in ("entities", "reader_id", "candidate_aware"):
         monkeypatch.setattr(Mean, "needs", lambda settings, need=need: Needs(**{need: True}))
-        monkeypatch.setitem(MODELS, "mean", Mean)
+        monkeypatch.setitem(MODELS._own, "mean", Mean)
         with pytest.raises(DiscreetError, match=r"model mean .* it cannot be trained"):
             FedRec(model="mean")

@@ -187,7 +187,7 @@ def test_of_a_user_the_first_ratings_count_and_nobody_is_refused_for_having_more
 
 
 def test_every_mechanism_is_registered_and_tested_here():
-    assert set(MECHANISMS.values()) == set(GOOD)
+    assert {MECHANISMS[name] for name in MECHANISMS} == set(GOOD)
     assert all(MECHANISMS[kind.name] is kind and "\n" not in kind.summary for kind in GOOD)
 
 

@@ -102,7 +102,7 @@ MANY = [f"u{user},i{item},{1 + (user + item) % 5}" for user in range(8) for item
         (_csv(*MANY), ["--scale", "5,1"], "--scale takes"),
         (_csv(*MANY), ["--epsilon", "-1"], "--epsilon takes positive numbers"),
         (_csv(*MANY), ["--epsilon", ","], "at least one budget"),
-        (_csv(*MANY), ["--methods", "magic"], "no method 'magic'"),
+        (_csv(*MANY), ["--methods", "magic"], "no vendors' method is called 'magic'"),
         (_csv(*MANY), ["--reported", "20", "--vendors", "4"], "1 to 4 can be reported"),
         (_csv(*MANY), ["--folds", "40", "--vendors", "4"], "too few for 40 parts"),
     ],

@@ -1,6 +1,6 @@
 """What is audited: each claim with the examination that tries to refute it.
 
-A module that ships a mechanism or a method registers its audits beside it:
+A module that ships a mechanism or a method registers its audits beside it; a plugin does so with `discreet.register`:
 
     register(Audit("my sketch", "ε=1", Status.PROVED, 1.0, BlackBox(MechanismSampler(m, a), MechanismSampler(m, b))))
 """
@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from discreet.errors import DiscreetError
+from discreet.plugins import Registry
 from discreet.privacy.guarantee import Status
 
 
@@ -83,27 +84,20 @@ class Audit:
         return lower_bound <= self.claim * (1 + 1e-9) and not math.isnan(lower_bound)
 
 
-_audits: dict[str, Audit] = {}
-
-
-def register(audit: Audit) -> Audit:
-    """Add an audit to those that `discreet audit` runs."""
-    if audit.name in _audits:
-        raise ValueError(f"an audit named {audit.name!r} is registered already")
-    _audits[audit.name] = audit
-    return audit
+AUDITS: Registry[Audit] = Registry("audit", {})
+register = AUDITS.register
 
 
 def registered() -> list[Audit]:
     """All audits, in the order of their registration."""
-    return list(_audits.values())
+    return AUDITS.own()
 
 
 def selected(names: Iterable[str]) -> list[Audit]:
     """The audits of the mechanisms with these names (or the audits with these full names); all if there are none."""
-    wanted = list(names)
+    wanted, audits = list(names), registered()
     for name in wanted:
-        if not any(name in (audit.mechanism, audit.name) for audit in _audits.values()):
-            known = ", ".join(dict.fromkeys(audit.mechanism for audit in _audits.values()))
+        if not any(name in (audit.mechanism, audit.name) for audit in audits):
+            known = ", ".join(dict.fromkeys(audit.mechanism for audit in audits))
             raise DiscreetError(f"there is no audit of {name!r}; there are: {known}")
-    return [audit for audit in _audits.values() if not wanted or {audit.mechanism, audit.name} & set(wanted)]
+    return [audit for audit in audits if not wanted or {audit.mechanism, audit.name} & set(wanted)]

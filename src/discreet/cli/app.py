@@ -47,7 +47,10 @@ def _options(
     ] = False,
     plugin: Annotated[
         list[str] | None,
-        typer.Option(metavar="MODULE", help="Import a module of your own that registers methods or audits."),
+        typer.Option(
+            metavar="MODULE",
+            help="Import a module of your own that registers methods, models, formats, mechanisms or audits.",
+        ),
     ] = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Say more about progress, and where an error came from.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -11,15 +10,14 @@ from rich.table import Table
 from discreet.cli.options import AsJson, console, print_json
 from discreet.errors import MissingExtraError
 from discreet.extras import needing_extras
+from discreet.plugins import load_plugins, summary
 from discreet.progress import notice
 
 Rows = list[dict[str, Any]]
 
 
 def list_all(as_json: AsJson = False) -> None:
-    """Show methods with their settings, models, privacy mechanisms, vendors' methods and experiments, a line each."""
-    from discreet.plugins import load_plugins
-
+    """Show methods with their settings, models, privacy mechanisms, vendors' methods, data formats, experiments."""
     load_plugins()
     found: dict[str, Rows | None] = {}
     for kind, rows_of in _KINDS.items():
@@ -40,25 +38,31 @@ def list_all(as_json: AsJson = False) -> None:
 def _methods() -> Rows:
     from discreet.methods.registry import METHODS, setting_schema
 
-    return [{"method": name, "about": _first_line(m), "settings": setting_schema(name)} for name, m in METHODS.items()]
+    return [{"method": name, "about": summary(METHODS[name]), "settings": setting_schema(name)} for name in METHODS]
 
 
 def _models() -> Rows:
     from discreet.models.registry import MODELS, model_setting_schema
 
-    return [{"model": n, "about": _first_line(m), "settings": model_setting_schema(n)} for n, m in MODELS.items()]
+    return [{"model": n, "about": summary(MODELS[n]), "settings": model_setting_schema(n)} for n in MODELS]
 
 
 def _mechanisms() -> Rows:
     from discreet.privacy.mechanisms.registry import MECHANISMS
 
-    return [{"mechanism": name, "about": mechanism.summary} for name, mechanism in MECHANISMS.items()]
+    return [{"mechanism": name, "about": summary(MECHANISMS[name])} for name in MECHANISMS]
 
 
 def _vendor_methods() -> Rows:
     from discreet.vendors.registry import METHODS
 
-    return [{"method": name, "about": known.about} for name, known in METHODS.items()]
+    return [{"method": name, "about": summary(METHODS[name])} for name in METHODS]
+
+
+def _formats() -> Rows:
+    from discreet.data.formats.registry import FORMATS
+
+    return [{"format": name, "about": summary(FORMATS[name])} for name in FORMATS]
 
 
 def _experiments() -> Rows:
@@ -72,6 +76,7 @@ _KINDS: dict[str, Callable[[], Rows]] = {
     "models": _models,
     "mechanisms": _mechanisms,
     "vendor_methods": _vendor_methods,
+    "formats": _formats,
     "experiments": _experiments,
 }
 _TITLES = {
@@ -79,6 +84,7 @@ _TITLES = {
     "models": "Model",
     "mechanisms": "Mechanism",
     "vendor_methods": "Vendors' method",
+    "formats": "Data format",
     "experiments": "Experiment",
 }
 
@@ -91,7 +97,3 @@ def _show(title: str, rows: Rows) -> None:
         table.add_row(str(next(iter(row.values()))), f"{row['about']}{settings}")
     console.print(table)
     console.print()
-
-
-def _first_line(thing: object) -> str:
-    return (inspect.getdoc(thing) or "").splitlines()[0]

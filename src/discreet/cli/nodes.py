@@ -256,11 +256,12 @@ def list_nodes(
 
 def next_command(folder: Path) -> str:
     """What to do with a deployment that was started, by the data of its first node: a command that works as it is."""
-    from discreet.data.open import recognise
+    from discreet.data.formats.base import RatingsFormat
+    from discreet.data.formats.registry import recognise
     from discreet.nodes.configuration import node_folders, read_node
 
     data = read_node(next(iter(node_folders(folder).values()))).data
-    if recognise(data) == "ratings":
+    if isinstance(recognise(data), RatingsFormat):
         command = ["discreet", "vendors", "share", str(data), "--epsilon", "5"]
         return shlex.join((*command, "--engine", "flower", "--superlink", str(folder)))
     return _training(folder, str(data))

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.data.formats.base import RatingsFormat
 from discreet.data.formats.movielens import refuse_table
+from discreet.data.formats.registry import recognise
 from discreet.data.news import Impressions, NewsData
-from discreet.data.open import open_news, open_ratings, recognise
+from discreet.data.open import open_news, open_ratings
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 
@@ -26,9 +28,9 @@ def check_data(path: Path | str, *, seed: int = 0) -> dict[str, Any]:
     if found is None:
         refuse_table(path)
         raise InputError(path, "is in no known format; see docs/reference/data-formats.md for those that are")
-    if found == "ratings":
-        return {"kind": "ratings", "format": found, **count_ratings(open_ratings(path))}
-    return {"kind": "news", "format": found, **count_news(open_news(path, seed=seed))}
+    if isinstance(found, RatingsFormat):
+        return {"kind": "ratings", "format": found.name, **count_ratings(open_ratings(path))}
+    return {"kind": "news", "format": found.name, **count_news(open_news(path, seed=seed))}
 
 
 def count_news(data: NewsData) -> dict[str, Any]:

@@ -5,52 +5,19 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
 
 from discreet.data.archive import is_archive
 from discreet.data.clicks import NEGATIVES
-from discreet.data.formats.adressa import is_adressa, read_adressa
-from discreet.data.formats.ebnerd import ebnerd_splits, read_ebnerd
-from discreet.data.formats.globo import is_globo, read_globo
-from discreet.data.formats.mind import mind_splits, read_mind
-from discreet.data.formats.movielens import is_ratings_file, ratings_file, read_ratings
+from discreet.data.formats.base import NewsFormat, RatingsFormat
+from discreet.data.formats.movielens import read_ratings
+from discreet.data.formats.registry import known, recognise
 from discreet.data.news import NewsData
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 
-Format = Literal["mind", "adressa", "ebnerd", "globo", "ratings"]
-_KNOWN = {
-    "news": (
-        "MIND (train/ and dev/ with behaviors.tsv and news.tsv), "
-        "EB-NeRD (train/ and validation/ with behaviors.parquet), "
-        "Adressa (day files like 20170101) or Globo (clicks_hour_*.csv)"
-    ),
-    "ratings": "MovieLens (its zip or folder) or a csv file with user, item and rating columns",
-}
-
-
-def recognise(path: Path) -> Format | None:
-    """The format of the data set at `path`, or None if it is in none of those known here."""
-    if not path.exists():
-        raise InputError(path, "does not exist")
-    if path.is_dir():
-        if not any(path.iterdir()):
-            raise InputError(path, "is an empty folder")
-        if mind_splits(path):
-            return "mind"
-        if ebnerd_splits(path):
-            return "ebnerd"
-    if is_globo(path):
-        return "globo"
-    if is_adressa(path):
-        return "adressa"
-    if path.is_dir() or path.suffix == ".zip":
-        return "ratings" if ratings_file(path) else None
-    return "ratings" if not is_archive(path) and is_ratings_file(path) else None
-
 
 def open_news(path: Path | str, *, negatives: int = NEGATIVES, seed: int = 0) -> NewsData:
-    """Read a news data set in one of the official formats.
+    """Read a news data set in one of the official formats, or in one that was registered.
 
     Args:
         path: A folder or archive in the publisher's layout.
@@ -59,17 +26,10 @@ def open_news(path: Path | str, *, negatives: int = NEGATIVES, seed: int = 0) ->
     """
     path = Path(path)
     found = recognise(path)
-    if found == "mind":
-        data = read_mind(path)
-    elif found == "ebnerd":
-        data = read_ebnerd(path)
-    elif found == "adressa":
-        data = read_adressa(path, negatives=negatives, seed=seed)
-    elif found == "globo":
-        data = read_globo(path, negatives=negatives, seed=seed)
-    else:
+    if not isinstance(found, NewsFormat):
         unpack = "; if it is MIND or EB-NeRD, unpack it first" if is_archive(path) else ""
-        raise InputError(path, f"is not a news data set; known are {_KNOWN['news']}{unpack}")
+        raise InputError(path, f"is not a news data set; known are {known(NewsFormat)}{unpack}")
+    data = found.read(path, negatives=negatives, seed=seed)
     _refuse_overlap(path, data)
     return data
 
@@ -83,13 +43,14 @@ def open_with_train(path: Path) -> NewsData:
 
 
 def open_ratings(path: Path | str) -> Ratings:
-    """Read ratings from an official MovieLens zip or folder, or from any table with user, item and rating columns."""
+    """Read ratings: an official MovieLens zip or folder, a table with user, item and rating, or a registered format."""
     path = Path(path)
-    if not path.exists():
-        raise InputError(path, "does not exist")
-    if path.is_dir() and recognise(path) != "ratings":
-        raise InputError(path, f"is not a ratings data set; known are {_KNOWN['ratings']}")
-    return read_ratings(path)
+    found = recognise(path)
+    if isinstance(found, RatingsFormat):
+        return found.read(path)
+    if path.is_dir():
+        raise InputError(path, f"is not a ratings data set; known are {known(RatingsFormat)}")
+    return read_ratings(path)  # which says what the file lacks
 
 
 def _refuse_overlap(path: Path, data: NewsData) -> None:

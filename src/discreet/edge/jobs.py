@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from discreet.data.open import recognise
+from discreet.data.formats.base import RatingsFormat
+from discreet.data.formats.registry import recognise
 from discreet.errors import DiscreetError
 from discreet.nodes import Contribute, OpenJob
 from discreet.nodes.configuration import NodeSettings
@@ -18,7 +19,7 @@ def open_job_for(settings: NodeSettings) -> OpenJob:
     Raises:
         InputError: the data cannot be read.
     """
-    own = "share" if recognise(settings.data) == "ratings" else "train"
+    own = "share" if isinstance(recognise(settings.data), RatingsFormat) else "train"
     opened = _opener(own, settings)
 
     def open_job(description: bytes) -> Contribute:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import platform
+import sys
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -40,16 +41,25 @@ def code_digest() -> str:
     return digest_of(root, [file for part in COMPUTING for file in (root / part).rglob("*.py")])
 
 
-def own_code(thing: object) -> str:
-    """A digest of the file that defines a thing's class, where that is not in this package; else nothing."""
-    kind = type(thing)
-    if kind.__module__.partition(".")[0] == version.__name__.partition(".")[0]:
-        return ""
-    try:
-        file = Path(inspect.getfile(kind))
-    except (OSError, TypeError):
-        return kind.__qualname__
-    return digest_of(file.parent, [file])
+def own_code(*kinds: type) -> str:
+    """A digest of the packages that define these classes, where that is not this one; else nothing.
+
+    Of a package all modules count, since one may use another; a class outside of any package counts by its file.
+    """
+    digests = []
+    for kind in kinds:
+        top = kind.__module__.partition(".")[0]
+        if top == version.__name__.partition(".")[0]:
+            continue
+        try:
+            file = Path(inspect.getfile(kind))
+        except (OSError, TypeError):
+            digests.append(kind.__qualname__)
+            continue
+        package = getattr(sys.modules.get(top), "__path__", None)
+        root = Path(package[0]) if package else file.parent
+        digests.append(digest_of(root, [*root.rglob("*.py")] if package else [file]))
+    return " ".join(dict.fromkeys(digests))
 
 
 def digest_of(root: Path, files: list[Path]) -> str:

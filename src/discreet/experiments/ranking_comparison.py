@@ -22,6 +22,7 @@ from discreet.methods.base import Method, Scores, State, Task, with_serving
 from discreet.methods.baselines import Baseline
 from discreet.methods.registry import has_setting, make_method, plain_settings, setting_names
 from discreet.methods.settings import settings_of
+from discreet.models.registry import MODELS
 from discreet.privacy.guarantee import Guarantee
 from discreet.progress import detail, track
 
@@ -56,7 +57,8 @@ def compare(
     jobs = [(method, seed) for method in methods for seed in seeds]
     measured = {}
     for method, seed in track(jobs, "Comparing methods"):
-        key = [*data, own_code(method), settings_of(method), seed]
+        model = [] if method.model is None else [MODELS[method.model]]
+        key = [*data, own_code(type(method), *model), settings_of(method), seed]
         found = _cached(cache, method.name, key)
         if found is None:
             detail(f"{method.name}, seed {seed}: training and measuring")

@@ -95,7 +95,7 @@ def compare(
         method = methods[number]
         shared = _Lazily(method, deal.train(fold), deal.seed)
         for vendor in track(range(design.measured), f"{method.name} at vendors"):
-            key = [data, own_code(method), repr(method), *deal.key, fold, vendor]
+            key = [data, own_code(type(method)), repr(method), *deal.key, fold, vendor]
             measured = _cached(cache, method.name, key)
             if measured is not None:
                 reused[number] += 1

@@ -24,7 +24,7 @@ from discreet.experiments.rating_comparison import Design, compare
 from discreet.experiments.rating_plots import dot_plot, line_plot
 from discreet.experiments.rating_results import mean_over_vendors
 from discreet.files import claim_folder, mark_files, replacing_file
-from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Unit
+from discreet.privacy.guarantee import Adjacency, Adversary, Unit
 from discreet.privacy.mechanisms.averages import DPAverage, DPItemAverages
 from discreet.privacy.noise import SimulatedNoise
 from discreet.progress import track
@@ -266,7 +266,7 @@ def _figure_4(ratings: Ratings, effort: Effort) -> Reproduction:
 
 
 @dataclass(frozen=True)
-class _OwnItemAverages:
+class _OwnItemAverages(VendorMethod):
     """A vendor's own movies' averages, made private by Algorithm 2 although nothing leaves; for ε = ∞ exact."""
 
     name: ClassVar[str] = "own_item_averages"
@@ -281,10 +281,6 @@ class _OwnItemAverages:
             means = ItemMeans()
             return means.predictor(means.share([own], seed), recipient, own, seed)
         return _item_averages(own, self.epsilon, seed)
-
-    def guarantee(self, vendors: int) -> Guarantee | None:
-        """None: nothing is shared."""
-        return None
 
 
 def _alone(method: VendorMethod, fold: Fold, seed: int) -> Predictor:

@@ -3,70 +3,38 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, get_type_hints
+from collections.abc import Mapping
+from typing import Any, get_type_hints
 
 from discreet.errors import DiscreetError
-from discreet.methods import baselines
 from discreet.methods.base import Method
-from discreet.methods.click_reports.method import ClickReports
-from discreet.methods.dp_fedavg import DPFedAvg
-from discreet.methods.front_page.method import FrontPage
-from discreet.methods.published.centralized import Centralized
-from discreet.methods.published.dp_fedrec import DPFedRec
-from discreet.methods.published.fednewsrec import FedNewsRec
-from discreet.methods.published.fedrec import FedRec
-from discreet.methods.published.privaterec import PrivateRec
 from discreet.methods.settings import FIELD, OF_MODEL, fields_of, settings_of
-from discreet.methods.strict_privaterec import StrictPrivateRec
-from discreet.methods.user_codes import UserCodes
-from discreet.plugins import load_plugins
+from discreet.plugins import Registry, check_frozen
 from discreet.protocol.infinity import from_plain, to_plain
 
-BASELINES: dict[str, Callable[..., Method]] = {
-    "random": baselines.Random,
-    "popularity": baselines.Popularity,
-    "recency": baselines.Recency,
-    "content": baselines.Content,
-    "combined": baselines.Combined,
-}
+BASELINES = ("random", "popularity", "recency", "content", "combined")
 
-METHODS: dict[str, Callable[..., Method]] = {
-    **BASELINES,
-    "centralized": Centralized,
-    "fedrec": FedRec,
-    "fednewsrec": FedNewsRec,
-    "dp_fedrec": DPFedRec,
-    "privaterec": PrivateRec,
-    "dp_fedavg": DPFedAvg,
-    "click_reports": ClickReports,
-    "front_page": FrontPage,
-    "strict_privaterec": StrictPrivateRec,
-    "user_codes": UserCodes,
-}
-
-
-M = TypeVar("M", bound=type[Method])
-
-
-def register(method: M) -> M:
-    """Make a method of one's own known under its `name`: a decorator for its class.
-
-    Raises:
-        DiscreetError: it has no name, is no frozen dataclass, or another method has that name.
-    """
-    name = getattr(method, "name", None)
-    if not isinstance(name, str) or not name:
-        raise DiscreetError(f"{method.__qualname__}: a method needs a name, such as name: ClassVar[str] = 'mine'")
-    if not dataclasses.is_dataclass(method) or not method.__dataclass_params__.frozen:
-        raise DiscreetError(
-            f"{method.__qualname__}: a method is a frozen dataclass; put @dataclass(frozen=True) above it"
-        )
-    known = METHODS.get(name)
-    if known is not None and (known.__module__, known.__qualname__) != (method.__module__, method.__qualname__):
-        raise DiscreetError(f"{method.__qualname__}: another method is called '{name}'; choose another name")
-    METHODS[name] = method
-    return method
+METHODS: Registry[type[Method]] = Registry(
+    "method",
+    {
+        "random": "discreet.methods.baselines:Random",
+        "popularity": "discreet.methods.baselines:Popularity",
+        "recency": "discreet.methods.baselines:Recency",
+        "content": "discreet.methods.baselines:Content",
+        "combined": "discreet.methods.baselines:Combined",
+        "centralized": "discreet.methods.published.centralized:Centralized",
+        "fedrec": "discreet.methods.published.fedrec:FedRec",
+        "fednewsrec": "discreet.methods.published.fednewsrec:FedNewsRec",
+        "dp_fedrec": "discreet.methods.published.dp_fedrec:DPFedRec",
+        "privaterec": "discreet.methods.published.privaterec:PrivateRec",
+        "dp_fedavg": "discreet.methods.dp_fedavg:DPFedAvg",
+        "click_reports": "discreet.methods.click_reports.method:ClickReports",
+        "front_page": "discreet.methods.front_page.method:FrontPage",
+        "strict_privaterec": "discreet.methods.strict_privaterec:StrictPrivateRec",
+        "user_codes": "discreet.methods.user_codes:UserCodes",
+    },
+    check_frozen,
+)
 
 
 def make_method(name: str, settings: Mapping[str, Any] | None = None) -> Method:
@@ -93,17 +61,12 @@ def _check_kind(name: str, setting: str, value: Any) -> None:
 
 def has_setting(name: str, setting: str) -> bool:
     """Whether the method called `name` has a setting, or a model that may have it (`model.x`)."""
-    trains = FIELD in {field.name for field in _fields(METHODS.get(name))}
+    trains = FIELD in {field.name for field in _fields(METHODS[name])}
     return setting in setting_names(name) or (trains and setting.startswith(OF_MODEL))
 
 
 def setting_names(name: str) -> list[str]:
     """The settings that the method called `name` has, beside those of its model."""
-    if name not in METHODS:
-        load_plugins()
-    if name not in METHODS:
-        own = "; if it is in a package of your own, name that with --plugin"
-        raise DiscreetError(f"no method is called '{name}'; there are {', '.join(METHODS)}{own}")
     return [field.name for field in _fields(METHODS[name]) if field.name != FIELD]
 
 

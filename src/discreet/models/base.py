@@ -115,7 +115,7 @@ class NewsModel(nn.Module, ABC):
     """A model: one encoder for articles, one for readers. It is made of its settings and its table's sizes.
 
     A model of one's own inherits from this class, has a `name`, `PRESETS` and `needs`, and encodes;
-    `registry.register_model` makes it known.
+    `discreet.register` makes it known.
     """
 
     name: ClassVar[str]

@@ -71,7 +71,7 @@ class Bilinear(NewsModel):
         self.prior = nn.Parameter(torch.zeros(self.size))
 
     @classmethod
-    def needs(cls, settings: BilinearSettings) -> Needs:  # noqa: ARG003 (the same at all sizes)
+    def needs(cls, settings: BilinearSettings) -> Needs:
         """Vectors of all titles, and categories."""
         return Needs(vectors=Titles.CATALOGUE, categories=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 import torch
@@ -13,47 +13,29 @@ from torch import Tensor
 
 from discreet.errors import DiscreetError
 from discreet.models.base import Needs, NewsModel, Settings, TableSizes
-from discreet.models.bilinear import Bilinear
 from discreet.models.features import ArticleTable
-from discreet.models.fednewsrec import FedNewsRec
 from discreet.models.layers import WordEmbedding
-from discreet.models.naml import NAML
-from discreet.models.nrms import NRMS
-from discreet.models.plm_nr import PLMNR
 from discreet.models.published import WordSettings
-from discreet.plugins import load_plugins
-
-MODELS: dict[str, type[NewsModel]] = {model.name: model for model in (FedNewsRec, NRMS, NAML, PLMNR, Bilinear)}
-
-M = TypeVar("M", bound=type[NewsModel])
+from discreet.plugins import Registry
 
 
-def register_model(model: M) -> M:
-    """Make a model of one's own known under its `name`: a decorator for its class.
-
-    Raises:
-        DiscreetError: it has no name or no presets, or another model has that name.
-    """
-    name = getattr(model, "name", None)
-    if not isinstance(name, str) or not name:
-        raise DiscreetError(f"{model.__qualname__}: a model needs a name, such as name: ClassVar[str] = 'mine'")
+def _check(model: type[NewsModel]) -> None:
     presets = getattr(model, "PRESETS", {})
     if not {"published", "small"} <= presets.keys() or not all(isinstance(one, Settings) for one in presets.values()):
         raise DiscreetError(f"{model.__qualname__}: PRESETS needs Settings for 'published' and for 'small'")
-    known = MODELS.get(name)
-    if known is not None and (known.__module__, known.__qualname__) != (model.__module__, model.__qualname__):
-        raise DiscreetError(f"{model.__qualname__}: another model is called '{name}'; choose another name")
-    MODELS[name] = model
-    return model
 
 
-def model_class(name: str) -> type[NewsModel]:
-    """The model called `name`, from this package or from a plugin."""
-    if name not in MODELS:
-        load_plugins()
-    if name not in MODELS:
-        raise DiscreetError(f"unknown model {name!r}; choose one of {', '.join(MODELS)}")
-    return MODELS[name]
+MODELS: Registry[type[NewsModel]] = Registry(
+    "model",
+    {
+        "fednewsrec": "discreet.models.fednewsrec:FedNewsRec",
+        "nrms": "discreet.models.nrms:NRMS",
+        "naml": "discreet.models.naml:NAML",
+        "plm_nr": "discreet.models.plm_nr:PLMNR",
+        "bilinear": "discreet.models.bilinear:Bilinear",
+    },
+    _check,
+)
 
 
 def model_settings(name: str, preset: str = "published", **changes: Any) -> Settings:
@@ -62,7 +44,7 @@ def model_settings(name: str, preset: str = "published", **changes: Any) -> Sett
     Raises:
         DiscreetError: there is no such model, preset or setting, or a value does not fit.
     """
-    presets = model_class(name).PRESETS
+    presets = MODELS[name].PRESETS
     if preset not in presets:
         raise DiscreetError(f"unknown preset {preset!r}; choose one of {', '.join(presets)}")
     known = {field.name for field in fields(presets[preset])}
@@ -99,7 +81,7 @@ def model_needs(name: str, settings: Settings) -> Needs:
     Raises:
         DiscreetError: something that no data or method here can give.
     """
-    needs = model_class(name).needs(settings)
+    needs = MODELS[name].needs(settings)
     for missing, what in (
         (needs.entities, "reads entities, which no data format here has"),
         (needs.reader_id, "knows readers by their number, and methods here train on clicks alone"),
@@ -143,7 +125,7 @@ def build_model(
         settings = replace(settings, train_words=trained, word_size=size)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = model_class(name)(settings, table.sizes)
+        model = MODELS[name](settings, table.sizes)
     model.start_from(table)
     if word_vectors is not None:
         for _, words in _word_tables(model):
@@ -173,7 +155,7 @@ def describe_model(model: NewsModel) -> dict[str, Any]:
 
 def remake_model(description: Mapping[str, Any]) -> NewsModel:
     """A model as described, ready for `load_state_dict`."""
-    kind = model_class(description["model"])
+    kind = MODELS[description["model"]]
     settings = replace(kind.PRESETS["published"], **description["settings"])
     return kind(settings, TableSizes(**description["sizes"]))
 

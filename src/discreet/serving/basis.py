@@ -25,7 +25,7 @@ from discreet.methods.run import Run
 from discreet.methods.setup import CENTRES
 from discreet.models.base import Needs, NewsModel, TableSizes
 from discreet.models.features import ArticleTable, encode_all
-from discreet.models.registry import fixed_parts, model_class
+from discreet.models.registry import MODELS, fixed_parts
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.mechanisms.attention import ClippedAttention, positive_weights
 from discreet.protocol.check import limits
@@ -190,7 +190,7 @@ def trained_network(run: Run) -> tuple[PrivateRec, NewsModel, Floats]:
     centre = run.state.get(CENTRES[needs.vectors])
     if centre is None:
         raise DiscreetError("this run does not say what its title vectors are centred on; train it again")
-    model = model_class(method.model)(method.chosen_model, TableSizes(vector=len(centre)))
+    model = MODELS[method.model](method.chosen_model, TableSizes(vector=len(centre)))
     for name, part in fixed_parts(model).items():
         part.copy_(torch.from_numpy(run.state[name]))
     return method, Network(model).load(trained_parameters(run.state)).eval(), centre

@@ -6,14 +6,18 @@ means different people at different vendors.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.ratings import Ratings
 from discreet.privacy.guarantee import Guarantee
+from discreet.vendors.gibbs import GibbsMF
+from discreet.vendors.partition import Distribution, Level
 
 
 class Predictor(Protocol):
@@ -24,27 +28,56 @@ class Predictor(Protocol):
         ...
 
 
-class VendorMethod(Protocol):
-    """A way to predict ratings, with what the vendors share or without."""
+@dataclass(frozen=True)
+class Setting:
+    """What a comparison gives to every method: the vendors' own model, how ratings are dealt out, to how many."""
 
-    @property
-    def name(self) -> str:
-        """The name that the command line uses."""
-        ...
+    model: GibbsMF
+    distribution: Distribution
+    vendors: int
 
-    @property
-    def epsilon(self) -> float | None:
-        """The privacy budget of each user of the others, or None where the method knows no ε."""
-        ...
 
+class VendorMethod(ABC):
+    """A way to predict ratings, with what the vendors share or without.
+
+    A method of one's own is a frozen dataclass that inherits from this class and has a `name`. If it has an ε, that is
+    its field `epsilon`, and `level_for` says what it protects. `discreet.register` makes it known to the command line.
+    """
+
+    name: ClassVar[str]
+    """The name that the command line uses."""
+
+    summary: ClassVar[str | None] = None
+    """What it is in one line; without, the first line of the docstring."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def epsilon(self) -> float | None:
+            """The privacy budget of each user of the others, or None where the method knows no ε."""
+
+    def __init_subclass__(cls) -> None:
+        if not any("epsilon" in vars(base).get("__annotations__", {}) for base in cls.__mro__):
+            cls.epsilon = None  # type: ignore[method-assign, assignment]
+
+    @classmethod
+    def level_for(cls, distribution: Distribution) -> Level | None:
+        """What ε protects where ratings are dealt out in this way; None where the method knows no ε."""
+        return None
+
+    @classmethod
+    def for_setting(cls, epsilon: float, setting: Setting) -> VendorMethod:
+        """The method as a comparison asks for it by name; `epsilon` counts only where the method has one."""
+        return cls() if cls.level_for(setting.distribution) is None else cls(epsilon=epsilon)  # type: ignore[call-arg]
+
+    @abstractmethod
     def share(self, vendors: Sequence[Ratings], seed: int) -> Any:
         """All that leaves the vendors, computed once from everybody's training ratings (None: nothing leaves)."""
-        ...
 
+    @abstractmethod
     def predictor(self, shared: Any, recipient: int, own: Ratings, seed: int) -> Predictor:
         """What the vendor of this number makes of `shared` and of its own ratings, which it may use without noise."""
-        ...
 
     def guarantee(self, vendors: int) -> Guarantee | None:
         """What a user of another vendor is promised when so many take part; None where ratings are simply pooled."""
-        ...
+        return None

@@ -12,7 +12,7 @@ import json
 import re
 from datetime import datetime
 from pathlib import Path
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from discreet.data.archive import each_file, has_file, is_archive, name_of, refuse_several
 from discreet.data.clicks import NEGATIVES, Clicks, first_clicks, impressions_of_clicks
+from discreet.data.formats.base import NewsFormat
 from discreet.data.lines import decode, reading, split_lines, whole_lines
 from discreet.data.names import Names
 from discreet.data.news import Articles, NewsData
@@ -38,6 +39,21 @@ EVENT = {
 }
 _DAY_FILE = re.compile(r"(\d{8})(?:\.jsonl?)?(?:\.gz|\.xz)?")
 _FOREVER = int(np.iinfo(np.int64).max)
+
+
+class Adressa(NewsFormat):
+    """The log of Adresseavisen."""
+
+    name: ClassVar[str] = "adressa"
+    summary: ClassVar[str] = "Adressa (day files like 20170101)"
+
+    def recognises(self, path: Path) -> bool:
+        """By the names of its files."""
+        return is_adressa(path)
+
+    def read(self, path: Path, *, negatives: int = NEGATIVES, seed: int = 0) -> NewsData:
+        """Read all splits; `negatives` articles are drawn for each click."""
+        return read_adressa(path, negatives=negatives, seed=seed)
 
 
 def is_adressa(path: Path) -> bool:

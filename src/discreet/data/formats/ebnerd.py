@@ -8,11 +8,14 @@ folder above; where it is missing, or lacks an article, the text is empty.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.data.clicks import NEGATIVES
+from discreet.data.formats.base import NewsFormat
 from discreet.data.news import Articles, Impressions, NewsData
 from discreet.errors import InputError
 from discreet.unpacking import Allowance
@@ -38,6 +41,21 @@ ARTICLES: dict[str, pl.DataType] = {
     "subtitle": pl.String(),
     "published_time": pl.Datetime("us"),
 }
+
+
+class EBNeRD(NewsFormat):
+    """Ekstra Bladet news."""
+
+    name: ClassVar[str] = "ebnerd"
+    summary: ClassVar[str] = "EB-NeRD (train/ and validation/ with behaviors.parquet)"
+
+    def recognises(self, path: Path) -> bool:
+        """By the names of its files."""
+        return path.is_dir() and bool(ebnerd_splits(path))
+
+    def read(self, path: Path, *, negatives: int = NEGATIVES, seed: int = 0) -> NewsData:
+        """Read all splits."""
+        return read_ebnerd(path)
 
 
 def ebnerd_splits(path: Path) -> dict[str, Path]:

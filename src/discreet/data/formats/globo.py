@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.data.archive import each_file, has_file, is_archive, name_of, refuse_several
 from discreet.data.clicks import NEGATIVES, Clicks, first_clicks, impressions_of_clicks
+from discreet.data.formats.base import NewsFormat
 from discreet.data.lines import decode, reading, split_lines
 from discreet.data.news import Articles, NewsData
 from discreet.errors import InputError
@@ -25,6 +26,21 @@ from discreet.progress import track
 CLICKS = ("user_id", "click_article_id", "click_timestamp")
 METADATA = ("article_id", "category_id", "created_at_ts")
 _CLICKS_FILE = re.compile(r"clicks_hour_\d+\.csv(\.gz|\.xz)?")
+
+
+class Globo(NewsFormat):
+    """The clicks of G1."""
+
+    name: ClassVar[str] = "globo"
+    summary: ClassVar[str] = "Globo (clicks_hour_*.csv)"
+
+    def recognises(self, path: Path) -> bool:
+        """By the names of its files."""
+        return is_globo(path)
+
+    def read(self, path: Path, *, negatives: int = NEGATIVES, seed: int = 0) -> NewsData:
+        """Read all splits; `negatives` articles are drawn for each click."""
+        return read_globo(path, negatives=negatives, seed=seed)
 
 
 def is_globo(path: Path) -> bool:

@@ -11,12 +11,14 @@ import re
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.data.clicks import NEGATIVES
+from discreet.data.formats.base import NewsFormat
 from discreet.data.lines import blocks, find, require, table
 from discreet.data.lookup import Lookup
 from discreet.data.names import Names
@@ -29,6 +31,21 @@ TIME = "%m/%d/%Y %I:%M:%S %p"
 BEHAVIORS = ("impression", "reader", "time", "history", "slate")
 NEWS = ("id", "category", "subcategory", "title", "abstract", "url", "title_entities", "abstract_entities")
 _SPLIT_FOLDER = re.compile(r"(?:MIND[a-z]*_)?(train|dev|test)", re.IGNORECASE)
+
+
+class Mind(NewsFormat):
+    """Microsoft News."""
+
+    name: ClassVar[str] = "mind"
+    summary: ClassVar[str] = "MIND (train/ and dev/ with behaviors.tsv and news.tsv)"
+
+    def recognises(self, path: Path) -> bool:
+        """By the names of its files."""
+        return path.is_dir() and bool(mind_splits(path))
+
+    def read(self, path: Path, *, negatives: int = NEGATIVES, seed: int = 0) -> NewsData:
+        """Read all splits."""
+        return read_mind(path)
 
 
 def mind_splits(path: Path) -> dict[str, Path]:

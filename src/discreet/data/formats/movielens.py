@@ -9,10 +9,12 @@ from __future__ import annotations
 import csv
 import re
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
 from discreet.data.archive import each_file, is_archive, name_of, refuse_several
+from discreet.data.formats.base import RatingsFormat
 from discreet.data.formats.rating_table import RatingTable, layout_of, read_rating_table
 from discreet.data.lines import blocks, reading, split_lines, whole_lines
 from discreet.data.ratings import Items, Ratings
@@ -45,6 +47,23 @@ _GENRES_100K = (
 )
 _YEAR = re.compile(r"\((\d{4})\)\s*$")
 ItemText = tuple[str, tuple[str, ...]]
+
+
+class MovieLens(RatingsFormat):
+    """MovieLens, or any table of ratings."""
+
+    name: ClassVar[str] = "ratings"
+    summary: ClassVar[str] = "MovieLens (its zip or folder) or a csv file with user, item and rating columns"
+
+    def recognises(self, path: Path) -> bool:
+        """By the names of its files, or by the first line of a table."""
+        if path.is_dir() or path.suffix == ".zip":
+            return ratings_file(path) is not None
+        return not is_archive(path) and is_ratings_file(path)
+
+    def read(self, path: Path) -> Ratings:
+        """Read all of it."""
+        return read_ratings(path)
 
 
 def ratings_file(path: Path) -> str | None:

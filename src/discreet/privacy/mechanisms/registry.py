@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-from discreet.privacy.mechanisms.attention import ClippedAttention
-from discreet.privacy.mechanisms.averages import DPAverage, DPItemAverages
+from discreet.plugins import Registry, check_frozen
 from discreet.privacy.mechanisms.base import Mechanism
-from discreet.privacy.mechanisms.clipped_mean import ClippedMean
-from discreet.privacy.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
-from discreet.privacy.mechanisms.exponential import Exponential
-from discreet.privacy.mechanisms.float_noise import FloatNoise
-from discreet.privacy.mechanisms.gaussian import AnalyticGaussian
-from discreet.privacy.mechanisms.label_permutation import LabelPermutation
-from discreet.privacy.mechanisms.laplace import Laplace
-from discreet.privacy.mechanisms.padding import RandomPadding
-from discreet.privacy.mechanisms.randomized_response import RandomizedResponse
-from discreet.privacy.mechanisms.subset_selection import SubsetSelection
-from discreet.privacy.mechanisms.topic_counts import TopicCounts
 
-MECHANISMS: dict[str, type[Mechanism]] = {
-    kind.name: kind
-    for kind in (
-        TopicCounts,
-        ClippedMean,
-        ClippedAttention,
-        RandomPadding,
-        RandomizedResponse,
-        SubsetSelection,
-        Exponential,
-        DiscreteLaplace,
-        DiscreteGaussian,
-        Laplace,
-        AnalyticGaussian,
-        DPAverage,
-        DPItemAverages,
-        LabelPermutation,
-        FloatNoise,
-    )
-}
+MECHANISMS: Registry[type[Mechanism]] = Registry(
+    "mechanism",
+    {
+        "topic counts": "discreet.privacy.mechanisms.topic_counts:TopicCounts",
+        "clipped mean": "discreet.privacy.mechanisms.clipped_mean:ClippedMean",
+        "clipped attention": "discreet.privacy.mechanisms.attention:ClippedAttention",
+        "random padding": "discreet.privacy.mechanisms.padding:RandomPadding",
+        "randomized response": "discreet.privacy.mechanisms.randomized_response:RandomizedResponse",
+        "subset selection": "discreet.privacy.mechanisms.subset_selection:SubsetSelection",
+        "exponential": "discreet.privacy.mechanisms.exponential:Exponential",
+        "discrete laplace": "discreet.privacy.mechanisms.discrete:DiscreteLaplace",
+        "discrete gaussian": "discreet.privacy.mechanisms.discrete:DiscreteGaussian",
+        "laplace": "discreet.privacy.mechanisms.laplace:Laplace",
+        "analytic gaussian": "discreet.privacy.mechanisms.gaussian:AnalyticGaussian",
+        "dp average": "discreet.privacy.mechanisms.averages:DPAverage",
+        "dp item averages": "discreet.privacy.mechanisms.averages:DPItemAverages",
+        "label permutation": "discreet.privacy.mechanisms.label_permutation:LabelPermutation",
+        "float noise": "discreet.privacy.mechanisms.float_noise:FloatNoise",
+    },
+    check_frozen,
+)
 """Each has a `name` and a one-line `summary`."""

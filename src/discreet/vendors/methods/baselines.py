@@ -20,8 +20,10 @@ from discreet.privacy.noise import SimulatedNoise
 from discreet.privacy.release import SimulatedRelease
 from discreet.vendors.features import local_prior, rating_counts
 from discreet.vendors.gibbs import FittedGibbs, GibbsMF
+from discreet.vendors.method import Setting, VendorMethod
 from discreet.vendors.methods.bounding import at_most
-from discreet.vendors.partition import pooled, selected
+from discreet.vendors.methods.matched import MatchedFull
+from discreet.vendors.partition import Distribution, Level, pooled, selected
 
 Array = NDArray[np.float64]
 ITEM_DAMPING, USER_DAMPING = 10.0, 15.0
@@ -41,21 +43,12 @@ class Means:
         return np.clip(self.item[item] + self.user[user], *self.scale)
 
 
-class _Unprotected:
-    """What methods that know no ε have in common."""
-
-    epsilon: ClassVar[float | None] = None
-
-    def guarantee(self, vendors: int) -> Guarantee | None:
-        """None: the method adds no noise."""
-        return None
-
-
 @dataclass(frozen=True)
-class GlobalMean(_Unprotected):
+class GlobalMean(VendorMethod):
     """Every rating is the mean of all vendors' ratings."""
 
     name: ClassVar[str] = "global_mean"
+    summary: ClassVar = "the mean of all vendors' ratings, without noise"
 
     def share(self, vendors: Sequence[Ratings], seed: int) -> float:
         """The mean."""
@@ -67,10 +60,11 @@ class GlobalMean(_Unprotected):
 
 
 @dataclass(frozen=True)
-class ItemMeans(_Unprotected):
+class ItemMeans(VendorMethod):
     """A rating is the mean of all vendors' ratings of the item, or of all items where it has none."""
 
     name: ClassVar[str] = "item_means"
+    summary: ClassVar = "the item's mean over all vendors, without noise"
 
     def share(self, vendors: Sequence[Ratings], seed: int) -> Array:
         """The items' means."""
@@ -84,7 +78,7 @@ class ItemMeans(_Unprotected):
 
 
 @dataclass(frozen=True)
-class DPAverages:
+class DPAverages(VendorMethod):
     """A rating is the private mean of the item over all vendors (the thesis' Algorithm 2 at each vendor).
 
     Each vendor releases noised sums and counts once; a recipient adds its own without noise.
@@ -96,10 +90,16 @@ class DPAverages:
     """
 
     name: ClassVar[str] = "dp_averages"
+    summary: ClassVar = "private item averages (thesis, Algorithm 2); protects ratings"
     epsilon: float
     unit: Unit = Unit.RATING
     ratings_per_user: int = 20
     """How many ratings of a user count with the unit user."""
+
+    @classmethod
+    def level_for(cls, distribution: Distribution) -> Level:
+        """Ratings, everywhere."""
+        return Level.RATING
 
     def __post_init__(self) -> None:
         if self.unit not in (Unit.RATING, Unit.USER):
@@ -158,11 +158,17 @@ class DPAverages:
 
 
 @dataclass(frozen=True)
-class Local(_Unprotected):
+class Local(VendorMethod):
     """Each vendor alone, with the best model: Bayesian factorization with public features and own popularity."""
 
     name: ClassVar[str] = "local"
+    summary: ClassVar = "each vendor alone, with the best model: Bayesian factorization with public features"
     model: GibbsMF = field(default_factory=GibbsMF)
+
+    @classmethod
+    def for_setting(cls, epsilon: float, setting: Setting) -> VendorMethod:
+        """With the comparison's model."""
+        return cls(setting.model)
 
     def share(self, vendors: Sequence[Ratings], seed: int) -> None:
         """Nothing leaves."""
@@ -185,11 +191,17 @@ class PooledUsers:
 
 
 @dataclass(frozen=True)
-class Full(_Unprotected):
+class Full(VendorMethod):
     """All ratings in one place, with the same model as `local`: what sharing can reach at best."""
 
     name: ClassVar[str] = "full"
+    summary: ClassVar = "all ratings in one place, the same model: what sharing can reach at best"
     model: GibbsMF = field(default_factory=GibbsMF)
+
+    @classmethod
+    def for_setting(cls, epsilon: float, setting: Setting) -> VendorMethod:
+        """With the comparison's model; where vendors share users, a user is the same person at all of them."""
+        return cls(setting.model) if setting.distribution is Distribution.HORIZONTAL else MatchedFull(setting.model)
 
     def share(self, vendors: Sequence[Ratings], seed: int) -> list[PooledUsers]:
         """One model, as seen by each vendor."""

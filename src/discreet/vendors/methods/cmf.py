@@ -16,7 +16,7 @@ from discreet.vendors.methods.descent import FOR_RATINGS, Descent, descend_for_r
 from discreet.vendors.methods.private_factors import PrivateFactors
 from discreet.vendors.methods.private_start import RATING_SPREAD, shares
 from discreet.vendors.methods.user_vectors import ItemFactors
-from discreet.vendors.partition import Level
+from discreet.vendors.partition import Distribution, Level
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,13 +43,14 @@ class CMF(PrivateFactors):
     """
 
     name: ClassVar[str] = "cmf"
+    summary: ClassVar = "coupled matrix factorization (Ermiş and Cemgil 2020); protects ratings"
 
     start_share: float = 0.3
     rounds: Descent = FOR_RATINGS
 
-    @property
-    def protects(self) -> Level:
-        """Ratings."""
+    @classmethod
+    def level_for(cls, distribution: Distribution) -> Level:
+        """Ratings, everywhere."""
         return Level.RATING
 
     def multipliers(self) -> tuple[float, float]:

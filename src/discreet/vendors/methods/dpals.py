@@ -31,7 +31,7 @@ from discreet.vendors.methods.user_vectors import (
     unpacked,
     with_ones,
 )
-from discreet.vendors.partition import Level
+from discreet.vendors.partition import Distribution, Level
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +58,7 @@ class DPALS(PrivateFactors):
     """
 
     name: ClassVar[str] = "dpals"
+    summary: ClassVar = "private alternating least squares (Chien et al. 2021); protects users"
 
     dimension: int = 3
     rounds: int = 8
@@ -75,9 +76,9 @@ class DPALS(PrivateFactors):
     guess: float = 0.6
     """The length of the random vectors to start from."""
 
-    @property
-    def protects(self) -> Level:
-        """Users."""
+    @classmethod
+    def level_for(cls, distribution: Distribution) -> Level:
+        """Users, everywhere."""
         return Level.USER
 
     def guarantee(self, vendors: int) -> Guarantee:

@@ -20,7 +20,7 @@ from discreet.privacy.accounting import calibrate, sampled_rounds
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.mechanisms.base import Calibration
 from discreet.privacy.participation import gaussian_epsilon
-from discreet.vendors.method import Predictor
+from discreet.vendors.method import Predictor, Setting, VendorMethod
 from discreet.vendors.methods.bounding import at_most, own_deviation
 from discreet.vendors.methods.descent import FOR_RATINGS, FOR_USERS, Descent, descend_for_ratings, descend_for_users
 from discreet.vendors.methods.private_factors import PrivateFactors
@@ -55,6 +55,9 @@ class FMF(PrivateFactors):
     """
 
     name: ClassVar[str] = "fmf"
+    summary: ClassVar = (
+        "federated matrix factorization (Li et al. 2021); protects users, in a vertical distribution ratings"
+    )
 
     level: Level = Level.USER
     distribution: Distribution = Distribution.HORIZONTAL
@@ -72,6 +75,17 @@ class FMF(PrivateFactors):
             raise ValueError("FMF is for horizontal and vertical distributions")
         if not 0 < self.sampling <= 1:
             raise ValueError(f"sampling must be above 0 and at most 1, not {self.sampling}")
+
+    @classmethod
+    def level_for(cls, distribution: Distribution) -> Level:
+        """Users where each has one vendor; ratings elsewhere."""
+        return Level.USER if distribution is Distribution.HORIZONTAL else Level.RATING
+
+    @classmethod
+    def for_setting(cls, epsilon: float, setting: Setting) -> VendorMethod:
+        """For the comparison's distribution."""
+        level = cls.level_for(setting.distribution)
+        return cls(epsilon=epsilon, level=level, distribution=setting.distribution)
 
     @property
     def protects(self) -> Level:

@@ -29,7 +29,7 @@ from discreet.vendors.methods.user_vectors import (
     unpacked,
     with_ones,
 )
-from discreet.vendors.partition import Level
+from discreet.vendors.partition import Distribution, Level
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +54,7 @@ class Hua(PrivateFactors):
     """
 
     name: ClassVar[str] = "hua"
+    summary: ClassVar = "objective perturbation (Hua et al. 2015); protects rating values"
 
     dimension: int = 8
     sweeps: int = 1
@@ -61,9 +62,9 @@ class Hua(PrivateFactors):
     bias_prior: float = 0.6
     vector_prior: float = 0.35
 
-    @property
-    def protects(self) -> Level:
-        """Rating values."""
+    @classmethod
+    def level_for(cls, distribution: Distribution) -> Level:
+        """Rating values, everywhere."""
         return Level.RATING_VALUE
 
     @property

@@ -17,7 +17,7 @@ from discreet.vendors.methods.descent import FOR_USERS, Descent, descend_for_use
 from discreet.vendors.methods.private_factors import PrivateFactors
 from discreet.vendors.methods.private_start import RATING_SPREAD, TYPICAL_WEIGHT, shares
 from discreet.vendors.methods.user_vectors import ItemFactors
-from discreet.vendors.partition import Level, selected
+from discreet.vendors.partition import Distribution, Level, selected
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,15 +42,16 @@ class Liu(PrivateFactors):
     """
 
     name: ClassVar[str] = "liu"
+    summary: ClassVar = "posterior sampling (Liu et al. 2015); protects users"
 
     ratings_per_user: int = 200
     start_share: float = 0.2
     user_shrinkage: float = 10.0
     rounds: Descent = FOR_USERS
 
-    @property
-    def protects(self) -> Level:
-        """Users."""
+    @classmethod
+    def level_for(cls, distribution: Distribution) -> Level:
+        """Users, everywhere."""
         return Level.USER
 
     @property

@@ -18,7 +18,7 @@ MovieLens 100K, on training folds of MovieLens 1M and on generated ratings, outs
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -29,15 +29,15 @@ from discreet.data.ratings import Ratings
 from discreet.privacy.guarantee import Adversary, Guarantee, Scope, Status
 from discreet.privacy.mechanisms.base import Calibration
 from discreet.privacy.mechanisms.gaussian import analytic_multiplier
+from discreet.vendors.method import VendorMethod
 from discreet.vendors.methods.user_vectors import USUAL_RIDGE, FactorPredictor, ItemFactors, UserRidge, fit_users
-from discreet.vendors.partition import Level, pooled
+from discreet.vendors.partition import Distribution, Level, pooled
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrivateFactors(ABC):
-    """A VendorMethod whose shared part is `ItemFactors`."""
+class PrivateFactors(VendorMethod):
+    """A vendor method whose shared part is `ItemFactors`."""
 
-    name: ClassVar[str]
     version: ClassVar[int] = 1
 
     epsilon: float
@@ -52,10 +52,15 @@ class PrivateFactors(ABC):
             raise ValueError(f"delta must lie between 0 and 1, not {self.delta}")
         object.__setattr__(self, "calibration", Calibration(self.calibration))
 
-    @property
+    @classmethod
     @abstractmethod
+    def level_for(cls, distribution: Distribution) -> Level:
+        """The level of privacy where ratings are dealt out in this way."""
+
+    @property
     def protects(self) -> Level:
         """The level of privacy."""
+        return self.level_for(Distribution.HORIZONTAL)
 
     @abstractmethod
     def factors(self, ratings: Ratings, generator: np.random.Generator) -> ItemFactors:

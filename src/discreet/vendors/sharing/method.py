@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.noise import SimulatedNoise
 from discreet.vendors.gibbs import FittedGibbs, GibbsMF
+from discreet.vendors.method import Setting, VendorMethod
+from discreet.vendors.partition import Distribution, Level
 from discreet.vendors.sharing.budget import Budget
 from discreet.vendors.sharing.contributions import Integers
 from discreet.vendors.sharing.plan import converse
@@ -31,7 +34,7 @@ class Shared:
 
 
 @dataclass(frozen=True)
-class Sharing:
+class Sharing(VendorMethod):
     """Vendors release item statistics once, with user-level privacy, and each uses them beside its own ratings.
 
     Attributes:
@@ -41,15 +44,23 @@ class Sharing:
         model: Each vendor's own sampler.
     """
 
+    name: ClassVar[str] = "sharing"
+    summary: ClassVar = "private item statistics, released once, as a prior of each vendor's own model; protects users"
+
     epsilon: float
     delta: float = 1e-5
     colluders: int = 0
     model: GibbsMF = field(default_factory=GibbsMF)
 
-    @property
-    def name(self) -> str:
-        """The name that the command line uses."""
-        return "sharing"
+    @classmethod
+    def level_for(cls, distribution: Distribution) -> Level:
+        """Users."""
+        return Level.USER
+
+    @classmethod
+    def for_setting(cls, epsilon: float, setting: Setting) -> VendorMethod:
+        """With the comparison's model."""
+        return cls(epsilon, model=setting.model)
 
     def share(self, vendors: Sequence[Ratings], seed: int) -> Shared:
         """All rounds, in simulation: the sum is formed in the open, and noise comes from the seed."""

@@ -1,0 +1,49 @@
+"""All ratings in one place where vendors share users, who are matched by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data.ratings import Ratings
+from discreet.vendors.features import local_prior
+from discreet.vendors.gibbs import FittedGibbs, GibbsMF
+from discreet.vendors.method import VendorMethod
+from discreet.vendors.methods.vertical import transposed
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedUsers:
+    """A model of all users, asked for those of one vendor, who are known by name."""
+
+    model: FittedGibbs
+    numbers: NDArray[np.int32]
+
+    def predict(self, user: NDArray[np.int32], item: NDArray[np.int32]) -> NDArray[np.float64]:
+        """The expected rating of each pair of one of the vendor's users and an item."""
+        return self.model.predict(self.numbers[user], item)
+
+
+@dataclass(frozen=True)
+class MatchedFull(VendorMethod):
+    """`full` where vendors share users: all ratings in one place, a user the same person at every vendor."""
+
+    name: ClassVar[str] = "full"
+    model: GibbsMF
+
+    def share(self, vendors: Sequence[Ratings], seed: int) -> list[MatchedUsers]:
+        """One model, as seen by each vendor."""
+        turned = transposed(vendors)
+        names = turned.items.ids
+        everything = replace(turned, user=turned.item, item=turned.user, users=names, items=vendors[0].items)
+        fitted = self.model.fit(everything, prior=local_prior(everything), seed=seed)
+        place = {name: number for number, name in enumerate(names)}
+        return [MatchedUsers(fitted, np.array([place[name] for name in own.users], np.int32)) for own in vendors]
+
+    def predictor(self, shared: list[MatchedUsers], recipient: int, own: Ratings, seed: int) -> MatchedUsers:
+        """The model, asked for the recipient's users."""
+        return shared[recipient]
