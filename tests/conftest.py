@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, settings
 from stutter import stuttering
 
 WAITING = (
+    "aggregation/test_dap_processes",
     "browser/",
     "edge/test_device_served",
     "nodes/",

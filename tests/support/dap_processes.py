@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -48,6 +50,7 @@ class Deployment:
             lines += ['terms = "task.json"', 'verify_key = "verify"', 'collector = "collector.key.pub"', ""]
             (folder / f"{role}.toml").write_text("\n".join(lines))
         self.processes: dict[str, subprocess.Popen] = {}
+        self.given_up = threading.Event()
 
     def start(self, role: str) -> None:
         """Start an aggregator, and return when it answers."""
@@ -73,6 +76,15 @@ class Deployment:
                 return True
         except OSError:
             return False
+
+    @contextlib.contextmanager
+    def giving_up(self):
+        """Let threads know when the test has failed, so that none goes on waiting."""
+        try:
+            yield
+        except BaseException:
+            self.given_up.set()
+            raise
 
     def kill(self, role: str) -> None:
         """kill -9."""
