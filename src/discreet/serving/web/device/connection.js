@@ -24,10 +24,15 @@ export class Connection {
     this.sent = await this.#storage.transaction(["sent"], "readonly", ({ sent }) => sent.all());
   }
 
-  /** The server's reply, {status, bytes}, or null if there was none. Nothing of an earlier reply goes with a request. */
-  async ask(method, path, body = null) {
-    const headers = body === null ? {} : { "Content-Type": "application/json" };
-    const entry = { time: Math.floor(this.#now()), method, url: this.#url + path, json: body ?? "", status: null };
+  /**
+   * The server's reply, {status, bytes}, or null if there was none. Nothing of an earlier reply goes with a request.
+   * A path that is a whole address is another server's; a body that is no text is sealed, and the log has its size.
+   */
+  async ask(method, path, body = null, type = "application/json") {
+    const headers = body === null ? {} : { "Content-Type": type };
+    const url = /^https?:/.test(path) ? path : this.#url + path;
+    const json = typeof body === "string" ? body : body ? `${body.length} sealed bytes` : "";
+    const entry = { time: Math.floor(this.#now()), method, url, json, status: null };
     const options = {
       method, headers, credentials: "omit", referrerPolicy: "no-referrer", cache: "no-store", redirect: "error",
       signal: AbortSignal.timeout(PATIENCE),

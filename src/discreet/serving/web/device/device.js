@@ -48,6 +48,9 @@
  *                                   `epsilon`: null, or the most that one click may ever cost: a limit in the ledger.
  *                                   `openCategories`: a category that is opened means the articles in it now: clicks on
  *                                   these are counted exactly and sent in clear, from now on.
+ * await device.joinSums({helpers})  take part in sums over all readers → {refresh, tasks, nextDue, contributeDue, statement,
+ *                                   problem, refused}. `helpers` are the second aggregators that the reader trusts.
+ *                                   Call `contributeDue` when `nextDue` says so, whatever the reader does
  * await device.forget()             the history goes, and everything that a server handed out; the debits stay
  */
 
@@ -64,7 +67,7 @@ import { Tabs } from "./tabs.js";
 import { Telling } from "./telling.js";
 import { readTerms } from "./terms.js";
 
-const STAYS = ["debits", "meta"], HANDED_OUT = ["model", "catalogue", "coming", "latest slate"];
+const STAYS = ["debits", "paid", "meta"], HANDED_OUT = ["model", "catalogue", "coming", "latest slate", "sums secret"];
 const UNKNOWN = { title: "", category: "", topic: 0, vector: new Int8Array(0) };
 
 export async function openDevice({ url = "", fetch, random, now, database = "discreet" } = {}) {
@@ -81,6 +84,7 @@ class Device {
   model = null;
   onchange = () => {};
   #server;
+  #random;
   #now;
   #storage;
   #ledger;
@@ -91,6 +95,7 @@ class Device {
 
   constructor({ server, random, now, storage, name }) {
     this.#server = server;
+    this.#random = random;
     this.#now = now;
     this.#storage = storage;
     this.#ledger = new Ledger(storage, random, now);
@@ -222,6 +227,13 @@ class Device {
     if (choices !== undefined) return this.#choose(choices);
     const { epsilon, open } = this.#clicks.choices;
     return { epsilon, openCategories: [...open.keys()] };
+  }
+
+  async joinSums({ helpers, sharder = null }) {
+    const { Contributor } = await import("./sums/contributor.js");
+    sharder ??= (await import("./prio3/sharding.js")).openSharder();
+    const parts = { storage: this.#storage, server: this.#server, random: this.#random, now: this.#now };
+    return new Contributor({ ...parts, helpers, sharder });
   }
 
   async forget() {

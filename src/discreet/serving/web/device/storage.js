@@ -17,8 +17,10 @@ export const STORES = {
   reports: { keyPath: "number", autoIncrement: true },
   sent: { keyPath: "number", autoIncrement: true },
   pages: { keyPath: "name" },
+  tasks: { keyPath: "name" },
+  paid: { keyPath: "number", autoIncrement: true },
 };
-const KEPT_FROM_BEFORE = ["clicks", "debits"], VERSION = 2, PATIENCE = 5000;
+const KEPT_FROM_BEFORE = ["clicks", "debits"], VERSION = 3, PATIENCE = 5000;
 const NOT_PRECIOUS = new Set(["pages", "sent"]);
 
 /** The storage of this name; null, or a browser that refuses, for one in memory. */
@@ -35,7 +37,7 @@ function opened(name) {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(name, VERSION);
     const late = setTimeout(() => reject(new Error("the browser's database does not answer")), PATIENCE);
-    request.onupgradeneeded = () => upgrade(request.result, request.transaction);
+    request.onupgradeneeded = ({ oldVersion }) => upgrade(request.result, request.transaction, oldVersion);
     request.onerror = () => reject(request.error);
     request.onsuccess = () => {
       clearTimeout(late);
@@ -49,15 +51,19 @@ function opened(name) {
  * Clicks and debits of the first version stay, and so does the ledger's head; the rest begins anew. What a server chose
  * and the first version kept with a click unchecked goes: the name of a slate, a topic, a vector.
  */
-function upgrade(database, transaction) {
+function upgrade(database, transaction, oldVersion) {
+  if (oldVersion < 2) cleanFirstVersion(database, transaction);
+  for (const [store, options] of Object.entries(STORES)) {
+    if (!database.objectStoreNames.contains(store)) database.createObjectStore(store, options);
+  }
+}
+
+function cleanFirstVersion(database, transaction) {
   for (const store of database.objectStoreNames) {
     if (store === "meta") for (const name of ["model", "place", "choices"]) transaction.objectStore(store).delete(name);
     else if (!KEPT_FROM_BEFORE.includes(store)) database.deleteObjectStore(store);
   }
   if (database.objectStoreNames.contains("clicks")) cleanClicks(transaction.objectStore("clicks"));
-  for (const [store, options] of Object.entries(STORES)) {
-    if (!database.objectStoreNames.contains(store)) database.createObjectStore(store, options);
-  }
 }
 
 function cleanClicks(clicks) {

@@ -1,0 +1,249 @@
+/**
+ * Contributes to public tasks: once a window and task, paid first, whatever was clicked, at a time drawn at random. The twin
+ * of `edge/reader/sums/contributor.py`; docs/reference/protocol.md has the rules.
+ *
+ * One transaction decides about a window: it pays, measures, and writes down that the window is done. What it gives is
+ * sent when the transaction is on the disk, once, so several tabs contribute once and a closed page never twice.
+ */
+
+import { LIMITS, NotAsAgreed, read } from "../check.js";
+import { sha256 } from "../sha256.js";
+import { spentEpsilon } from "./filter.js";
+import { refusal } from "./floors.js";
+import { canSeal } from "./hpke.js";
+import { MEASURES } from "./measures.js";
+import { MEDIA, contextOf, readKeys, reportsAt, unhexed, uploadRequest } from "./report.js";
+import { DAY, begins, isWithin, measurementOf, nothing, periodOf, prio3Of, readTask, sentUntil, windowAt } from "./task.js";
+
+const DRAWN = 0.9, OUTDATED_CONFIG = 11;
+
+export class Contributor {
+  problem = null;
+  refused = [];
+  #storage;
+  #server;
+  #random;
+  #now;
+  #helpers;
+  #sharder;
+  #keys = new Map();
+
+  /** `helpers` are the addresses of second aggregators that the reader trusts; `sharder` is as of prio3/sharding.js. */
+  constructor({ storage, server, random, now, helpers, sharder }) {
+    this.#storage = storage;
+    this.#server = server;
+    this.#random = random;
+    this.#now = now;
+    this.#helpers = helpers;
+    this.#sharder = sharder;
+  }
+
+  /** Fetch the announced tasks, and what their values stand for. */
+  async refresh() {
+    this.refused = [];
+    this.problem = canSeal() ? null : "this page did not come over https, so it cannot take part in sums";
+    const reply = this.problem ? null : await this.#server.ask("GET", "/v1/tasks");
+    if (reply?.status !== 200) return;
+    try {
+      for (const terms of read("tasks", reply.bytes).tasks) await this.#take(terms);
+    } catch (error) {
+      this.problem = error.message;
+    }
+  }
+
+  async tasks() {
+    return (await this.#rows()).map((row) => row.task);
+  }
+
+  /** When there is something to contribute next, in seconds since 1970; null if nothing is to come. */
+  async nextDue() {
+    const now = this.#now(), times = [];
+    for (const { task, since, window } of await this.#rows()) {
+      const first = Math.max(window + 1, windowAt(task, now) - 1, 0);
+      for (let next = first; next < Math.min(first + 3, task.windows); next++) {
+        if (since > begins(task, next) || now >= sentUntil(task, next)) continue;
+        times.push(Math.max(dueAt(await this.#drawingSecret(), task, next), now));
+        break;
+      }
+    }
+    return times.length ? Math.min(...times) : null;
+  }
+
+  /** Contribute to each window whose drawn time has come; how many contributions were delivered. */
+  async contributeDue() {
+    const now = this.#now(), secret = await this.#drawingSecret();
+    let delivered = 0;
+    for (const { name, task } of await this.#rows()) {
+      const window = windowAt(task, now) - 1;
+      if (window < 0 || window >= task.windows || dueAt(secret, task, window) > now || now >= sentUntil(task, window)) continue;
+      const values = await this.#decide(name, window);
+      if (values) delivered += (await this.#send(task, window, values)) ? 1 : 0;
+    }
+    await this.#dropEnded(now);
+    return delivered;
+  }
+
+  /** What it has cost. */
+  async statement() {
+    const debits = await this.#storage.transaction(["paid"], "readonly", ({ paid }) => paid.all());
+    const last = Math.max(0, ...debits.map((debit) => debit.day));
+    const delta = LIMITS.max_task_delta;
+    return {
+      today: spentEpsilon(debits.filter((debit) => debit.day === last), delta), life: spentEpsilon(debits, delta), delta,
+      maxDay: LIMITS.max_day_epsilon, maxLife: LIMITS.max_life_epsilon, debits,
+    };
+  }
+
+  async #take(terms) {
+    try {
+      const task = readTask(terms);
+      const reason = refusal(task, this.#helpers) ?? (await this.#changed(task));
+      if (reason) throw new NotAsAgreed(reason);
+      if (this.#now() >= sentUntil(task, task.windows - 1) || (await this.#rows()).some((row) => row.id === task.id)) return;
+      const cells = task.cells ? await this.#cells(task) : [];
+      const row = { name: task.name, id: task.id, task, cells, since: Math.floor(this.#now()), window: -1, period: -1, given: 0, counted: [] };
+      await this.#storage.transaction(["tasks"], "readwrite", async ({ tasks }) => {
+        if (!(await tasks.get(task.name))) await tasks.put(row);
+      });
+    } catch (error) {
+      this.refused.push(`task ${terms.name} is refused: ${error.message}`);
+    }
+  }
+
+  /** Other terms under a name that is known, or too many names; null if neither. */
+  async #changed(task) {
+    const { known, count } = await this.#storage.transaction(["tasks"], "readonly", async ({ tasks }) => ({
+      known: await tasks.get(task.name), count: (await tasks.keys()).length,
+    }));
+    if (known && known.id !== task.id) return "its terms are not those that were published under its name";
+    return !known && count >= LIMITS.max_task_names ? "this device has seen too many tasks" : null;
+  }
+
+  async #cells(task) {
+    const reply = await this.#server.ask("GET", `/v1/cells/${task.cells}`);
+    if (reply?.status !== 200) throw new NotAsAgreed("its list of cells could not be fetched");
+    if (sha256(reply.bytes) !== task.cells) throw new NotAsAgreed("its list of cells is not the one that it names");
+    const { cells } = read("cells", reply.bytes);
+    if (cells.length !== task.length || new Set(cells).size !== cells.length) throw new NotAsAgreed("its list of cells does not fit it");
+    return cells;
+  }
+
+  async #rows() {
+    const rows = await this.#storage.transaction(["tasks"], "readonly", ({ tasks }) => tasks.all());
+    return rows.filter((row) => row.task).sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  /** Pay for a window, measure it and write both down; null if it was done, or may not be paid. */
+  #decide(name, window) {
+    return this.#storage.transaction(["tasks", "paid", "clicks"], "readwrite", async ({ tasks, paid, clicks }) => {
+      const row = await tasks.get(name);
+      if (!row?.task || row.window >= window || row.since > begins(row.task, window)) return null;
+      const { task } = row, period = periodOf(task, window), isSame = row.period === period;
+      if (!isSame && !(await this.#pay(paid, task, window))) {
+        await tasks.put({ ...row, window });
+        return null;
+      }
+      const { given, counted } = isSame && task.per === "day" ? row : { given: 0, counted: [] };
+      const values = measured(row, window, await clicks.all(), task.max_total - given, new Set(counted));
+      const now = given + values.reduce((sum, value) => sum + value, 0);
+      const added = [...values.keys()].filter((cell) => values[cell] > 0);
+      await tasks.put({ ...row, window, period, given: now, counted: [...new Set([...counted, ...added])] });
+      return values;
+    });
+  }
+
+  /**
+   * Whether a period is paid now. Where it was paid before, and the task's row does not know, something was lost: more may
+   * have been given than is known, so nothing is.
+   */
+  async #pay(paid, task, window) {
+    const part = `${task.per} ${periodOf(task, window)}`, day = Math.floor(begins(task, window) / DAY);
+    const { epsilon, delta } = task, most = LIMITS.max_task_delta;
+    const before = await paid.all();
+    if (before.some((debit) => debit.task === task.id && debit.part === part)) return false;
+    const debit = { time: Math.floor(this.#now()), task: task.id, name: task.name, part, day, epsilon, delta };
+    const all = [...before, debit];
+    const fits = spentEpsilon(all.filter((other) => other.day === day), most) <= LIMITS.max_day_epsilon;
+    if (!fits || spentEpsilon(all, most) > LIMITS.max_life_epsilon) return false;
+    await paid.add(debit);
+    return true;
+  }
+
+  /** Seal one report and send it, once: a leader that says it did not take it may have kept it. */
+  async #send(task, window, values) {
+    try {
+      const keys = await this.#keysOf(task);
+      const request = { ...prio3Of(task), ctx: contextOf(task), measurement: measurementOf(task, values) };
+      const body = await uploadRequest(task, window, await this.#sharder.shard(request), keys);
+      const reply = await this.#server.ask("POST", reportsAt(task), body, MEDIA.reports);
+      const taken = reply?.status === 200 && reply.bytes.length === 0;
+      if (!taken && reply?.bytes.at(-1) === OUTDATED_CONFIG) this.#keys.delete(task.id);
+      this.problem = taken ? null : `the leader of task ${task.name} did not take a report`;
+      return taken;
+    } catch (error) {
+      this.problem = `task ${task.name}: ${error.message}`;
+      return false;
+    }
+  }
+
+  async #keysOf(task) {
+    if (!this.#keys.has(task.id)) {
+      const keys = [];
+      for (const address of [task.leader, task.helper]) {
+        const reply = await this.#server.ask("GET", `${address.replace(/\/$/, "")}/hpke_config`);
+        if (reply?.status !== 200) throw new NotAsAgreed("an aggregator's key could not be fetched");
+        keys.push(readKeys(reply.bytes));
+      }
+      this.#keys.set(task.id, keys);
+    }
+    return this.#keys.get(task.id);
+  }
+
+  /** The device's secret from which times are drawn, the same until the reader makes the device forget. */
+  async #drawingSecret() {
+    const fresh = Array.from(this.#random(32));
+    return this.#storage.transaction(["meta"], "readwrite", async ({ meta }) => {
+      const kept = await meta.get("sums secret");
+      if (!kept) await meta.put({ name: "sums secret", value: fresh });
+      return Uint8Array.from(kept?.value ?? fresh);
+    });
+  }
+
+  /** Of tasks that are over, name and id stay: they are taken for ever. */
+  async #dropEnded(now) {
+    const over = (await this.#rows()).filter(({ task }) => now >= sentUntil(task, task.windows - 1));
+    if (!over.length) return;
+    await this.#storage.transaction(["tasks"], "readwrite", async ({ tasks }) => {
+      for (const { name, id, window } of over) await tasks.put({ name, id, window, task: null });
+    });
+  }
+}
+
+/** The drawn time of a window's contribution. */
+export function dueAt(secret, task, window) {
+  const number = new Uint8Array(8);
+  new DataView(number.buffer).setBigUint64(0, BigInt(window));
+  const drawn = parseInt(hmac(secret, [...unhexed(task.id), ...number]).slice(0, 8), 16) / 2 ** 32;
+  return begins(task, window + 1) + DRAWN * drawn * task.send_seconds;
+}
+
+/** The values of a window; nothing, where they cannot be had: what goes wrong here may depend on clicks. */
+export function measured({ task, cells }, window, clicks, left, counted) {
+  try {
+    const places = new Map(cells.map((article, cell) => [article, cell]));
+    const inside = clicks.filter(({ time }) => time >= begins(task, window) && time < begins(task, window + 1));
+    const articles = [...new Set(inside.map((click) => click.article))];
+    const found = articles.map((article, number) => (cells.length ? places.get(article) ?? -1 : number));
+    const values = MEASURES[task.measure].values(task, found.filter((cell) => !counted.has(cell)), left);
+    const total = values.reduce((sum, value) => sum + value, 0);
+    return isWithin(task, values) && total <= Math.max(left, task.kind === "histogram" ? 1 : 0) ? values : nothing(task);
+  } catch {
+    return nothing(task);
+  }
+}
+
+function hmac(key, message) {
+  const padded = (byte) => Array.from({ length: 64 }, (_, i) => (key[i] ?? 0) ^ byte);
+  const inner = unhexed(sha256(Uint8Array.from([...padded(0x36), ...message])));
+  return sha256(Uint8Array.from([...padded(0x5c), ...inner]));
+}

@@ -1,0 +1,29 @@
+/**
+ * What a device can measure of its own clicks: `values(task, cells, left)` makes a vector of the cells clicked in a window,
+ * each once and in order (−1 for what has none), within what is left of the task's total.
+ */
+
+import { nothing } from "./task.js";
+
+function clicksByCell(task, clicked, left) {
+  const values = nothing(task);
+  const inside = clicked.filter((cell) => cell >= 0 && cell < task.length);
+  if (task.kind === "histogram") {
+    if (inside.length) values[0] = 0, (values[inside[0]] = 1);
+    return values;
+  }
+  const counted = inside.slice(0, left);
+  for (const cell of counted) values[cell] = Math.min(task.max_value, Math.floor(left / counted.length));
+  return values;
+}
+
+function clicksInAll(task, clicked, left) {
+  const values = nothing(task);
+  values[0] = Math.min(clicked.length, task.max_value, left);
+  return values;
+}
+
+export const MEASURES = {
+  "clicks by cell": { needsCells: true, values: clicksByCell },
+  clicks: { needsCells: false, values: clicksInAll },
+};

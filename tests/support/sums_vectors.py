@@ -1,0 +1,174 @@
+"""What both devices must make alike: ids of tasks, Prio3's parameters, costs, drawn times, values, whole reports."""
+
+from __future__ import annotations
+
+import hmac
+from random import Random
+from typing import Any
+
+from aggregation_tasks import task
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from pyhpke import AEADId, CipherSuite, KDFId, KEMId, KEMKey
+from pyhpke.kem_key import KEMKeyPair
+
+from discreet.aggregation.contribution import Contribution
+from discreet.aggregation.dap.agreement import PublicTask
+from discreet.aggregation.dap.hpke import generate_key, input_share_info
+from discreet.aggregation.dap.messages import (
+    HpkeCiphertext,
+    PlaintextInputShare,
+    Report,
+    ReportMetadata,
+    Role,
+    UploadRequest,
+)
+from discreet.aggregation.prio3.circuits import Count, Histogram, MultihotCountVec, Sum, SumVec
+from discreet.aggregation.task import Task
+from discreet.audits.hostile_server.lies import ODD
+from discreet.edge.reader.sums.floors import Floors
+from discreet.edge.reader.sums.measures import MEASURES
+from discreet.errors import DiscreetError
+from discreet.privacy.filter import Spent
+from discreet.protocol.check import check
+
+KINDS = ("count", "sum", "sumvec", "histogram", "multihot")
+LEADER, HELPER = "https://leader.example/dap", "https://helper.example/"
+
+
+def some_task(rng: Random, number: int) -> Task:
+    """Any task that both devices take."""
+    kind = KINDS[number % len(KINDS)]
+    length = 1 if kind in ("count", "sum") else rng.choice((1, 2, 7, 40, 300))
+    largest = rng.choice((1, 2, 60, 1000)) if kind in ("sum", "sumvec") else 1
+    total = rng.randint(1, length * largest) if kind in ("sumvec", "multihot") else None
+    gaussian = rng.random() < 0.3
+    per = "day" if kind != "histogram" and rng.random() < 0.5 else "window"
+    return task(
+        name=f'täsk \u2028 "{number}" \\ \n {rng.random()}',
+        purpose="to see",
+        kind=kind,
+        length=length,
+        max_value=largest,
+        max_total=total,
+        start=86_400 * rng.randint(0, 20_000),
+        window_seconds=rng.choice((900, 3600, 86_400)),
+        windows=rng.randint(1, 10**6),
+        send_seconds=rng.randint(60, 900),
+        per=per,
+        epsilon=rng.choice((1, 0.05, 1e-5 if not gaussian else 0.01, 0.1 + 0.2, rng.random() + 0.001)),
+        delta=rng.choice((1e-6, 1e-12, 1.5e-7, 0.0001)) if gaussian else 0.0,
+        noise="discrete_gaussian" if gaussian else "discrete_laplace",
+        min_batch=rng.randint(1, 1000),
+        measure="clicks",
+        leader=LEADER,
+        helper=HELPER,
+    )
+
+
+def parameters(some: Task) -> dict[str, int]:
+    """Prio3's, by the draft's names."""
+    circuit = some.prio3().circuit
+    names = {
+        Count: (),
+        Sum: ("max_measurement",),
+        SumVec: ("length", "max_measurement", "chunk_length"),
+        Histogram: ("length", "chunk_length"),
+        MultihotCountVec: ("length", "max_weight", "chunk_length"),
+    }[type(circuit)]
+    return {name: int(getattr(circuit, name)) for name in names}
+
+
+def report(some: Task, window: int, values: list[int], rng: Random) -> dict[str, Any]:
+    """A whole upload request from fixed randomness, by the Python code."""
+    public = PublicTask(some)
+    contribution = Contribution.of(some, values)
+    metadata = ReportMetadata(rng.randbytes(16), public.time_of(window), ())
+    rand = rng.randbytes(public.prio3.rand_size)
+    measurement = some.measurement(contribution.values)
+    public_share, shares = public.prio3.shard(public.context, measurement, metadata.report_id, rand)
+    aad = public.input_share_aad(metadata, public_share)
+    suite = CipherSuite.new(KEMId.DHKEM_X25519_HKDF_SHA256, KDFId.HKDF_SHA256, AEADId.AES128_GCM)
+    sealed, keys = [], []
+    for place, (role, share) in enumerate(zip((Role.LEADER, Role.HELPER), shares, strict=True)):
+        key, ephemeral = generate_key(7 + place), rng.randbytes(32)
+        private = X25519PrivateKey.from_private_bytes(ephemeral)
+        pair = KEMKeyPair(
+            suite.kem.deserialize_private_key(ephemeral),
+            suite.kem.deserialize_public_key(private.public_key().public_bytes_raw()),
+        )
+        receiver: KEMKey = suite.kem.deserialize_public_key(key.config.public_key)
+        enc, context = suite.create_sender_context(receiver, input_share_info(role), eks=pair)
+        plain = PlaintextInputShare((), share).encode()
+        sealed.append(HpkeCiphertext(key.config.id, enc, context.seal(plain, aad)))
+        keys.append({"id": key.config.id, "key": key.config.public_key.hex(), "ephemeral": ephemeral.hex(),
+                     "ephemeral_public": private.public_key().public_bytes_raw().hex()})  # fmt: skip
+    request = UploadRequest((Report(metadata, public_share, *sealed),)).encode()
+    nonce = metadata.report_id.hex()
+    return {"window": window, "nonce": nonce, "rand": rand.hex(), "keys": keys, "request": request.hex()}
+
+
+def vectors(seed: int, count: int) -> dict[str, Any]:
+    """Everything, as JSON."""
+    rng = Random(seed)
+    made = []
+    for number in range(count):
+        some = some_task(rng, number)
+        window = rng.randrange(min(some.windows, 50_000))
+        secret = rng.randbytes(32)
+        drawn = hmac.digest(secret, some.id + window.to_bytes(8, "big"), "sha256")
+        part = int.from_bytes(drawn[:4], "big") / 2**32
+        clicked = [rng.randrange(-1, some.length + 2) for _ in range(rng.choice((0, 1, 3, 9)))]
+        clicked, left = list(dict.fromkeys(clicked)), rng.randint(0, some.total)
+        measured = {name: MEASURES[name](some, clicked, left).tolist() for name in MEASURES}
+        values = some.nothing().tolist() if number % 2 else MEASURES["clicks by cell"](some, clicked, left).tolist()
+        made.append(
+            {
+                "terms": some.to_json(),
+                "id": some.id.hex(),
+                "canonical": some.terms.decode(),
+                "prio3": parameters(some),
+                "nothing": some.nothing().tolist(),
+                "period": some.period(window),
+                "sent_until": some.sent_until(window),
+                "secret": secret.hex(),
+                "due": some.begins(window + 1) + 0.9 * part * (some.sent_until(window) - some.begins(window + 1)),
+                "clicked": clicked,
+                "left": left,
+                "measured": measured,
+                "values": values,
+                "report": report(some, window, values, rng),
+            }
+        )
+    costs = [[(rng.choice((0.01, 0.05, 1)), rng.choice((0, 0, 0, 1e-7)))] * rng.randint(1, 400) for _ in range(12)]
+    spent = [{"costs": each, "delta": 1e-6, "epsilon": _plain(Spent.of(each).at(1e-6))} for each in costs]
+    return {"tasks": made, "spent": spent}
+
+
+def verdicts(seed: int, count: int) -> list[dict[str, Any]]:
+    """Terms, most of them changed in one or two fields, and whether a device takes them."""
+    rng, made = Random(seed), []
+    odd = [*ODD[:12], *(value for value in ODD if isinstance(value, str) and "\ud800" not in value), 0.5, 60, 300, 3600]
+    floors = Floors(helpers=frozenset({HELPER}))
+    for number in range(count):
+        terms = task(**GOOD, name=f"task {number}", kind=KINDS[number % 5] if number % 5 > 1 else "multihot").to_json()
+        for _ in range(rng.choice((0, 1, 1, 2))):
+            field = rng.choice(list(terms))
+            values = [some_task(rng, rng.randrange(5)).to_json()[field], terms[field], rng.choice(odd)]
+            terms[field] = rng.choice([*values, "https://news.example:8443/x", "http://localhost:1/"])
+        try:
+            (checked,) = check("tasks", {"tasks": [terms]})["tasks"]
+            taken = floors.refusal(Task.from_json(checked)) is None
+        except DiscreetError:
+            taken = False
+        made.append({"terms": terms, "taken": taken})
+    return made
+
+
+GOOD: dict[str, Any] = {
+    "length": 3, "max_total": 1, "start": 86_400, "per": "window", "epsilon": 0.5, "send_seconds": 600,
+    "measure": "clicks by cell", "cells": "ab" * 32, "leader": LEADER, "helper": HELPER,
+}  # fmt: skip
+
+
+def _plain(value: float) -> float | None:
+    return None if value == float("inf") else value
