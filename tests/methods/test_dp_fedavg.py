@@ -6,14 +6,14 @@ import math
 import numpy as np
 import pytest
 
-from discreet.audits.dp_fedavg import worst_client_audit
+from discreet.audits.dp_fedavg import whole_course_audit, worst_client_audit
 from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
 from discreet.methods.base import Task
 from discreet.methods.dp_fedavg import UNIT, DPFedAvg, Participation
 from discreet.privacy.guarantee import Adjacency, Adversary, Scope, Status, Unit
 from discreet.privacy.mechanisms.gaussian import analytic_multiplier
-from discreet.privacy.participation import epsilon_hidden, epsilon_seen
+from discreet.privacy.participation import epsilon_hidden, epsilon_seen, joining
 from discreet.training.chance import Attendance, SecretChance
 from discreet.training.clients import Clients
 from discreet.training.parties import Parties
@@ -155,4 +155,16 @@ def test_the_audit_tells_enough_noise_from_too_little(quorum, holds):
     audit = worst_client_audit(10.0, 1, 1_000, quorum)
     bound = audit.examination.lower_bound(1e-3, 0)
     assert audit.holds(bound) is holds
+    assert bound > audit.claim / 2
+
+
+@pytest.mark.parametrize("capped", [True, False])
+def test_the_audit_of_all_rounds_tells_whether_the_cap_is_kept(capped, monkeypatch):
+    """It looks at the coin and the cap that nodes use: without the cap it finds more than was promised."""
+    if not capped:
+        uncapped = lambda noise, rate, joined, _: joining(noise, rate, joined, 10**6)  # noqa: E731
+        monkeypatch.setattr("discreet.training.chance.joining", uncapped)
+    audit = whole_course_audit(10.0, 5, 0.75, 1, 400)
+    bound = audit.examination.lower_bound(1e-3, 0)
+    assert audit.holds(bound) is capped
     assert bound > audit.claim / 2

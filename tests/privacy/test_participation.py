@@ -24,10 +24,10 @@ from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, S
 from discreet.privacy.mechanisms.gaussian import gaussian_delta
 from discreet.privacy.noise import SecureNoise, SimulatedNoise
 from discreet.privacy.participation import (
-    attendance,
     epsilon_hidden,
     epsilon_seen,
     gaussian_epsilon,
+    joining,
     multiplier_for,
     user_guarantee,
 )
@@ -163,15 +163,18 @@ def test_who_sees_the_participants_breaks_the_hidden_figure() -> None:
 
 
 @pytest.mark.parametrize(("rate", "most"), [(0.25, 3), (1.0, 2), (0.01, 50)])
-def test_attendance_follows_the_coin_until_the_cap(rate: float, most: int) -> None:
+def test_joining_follows_the_coin_until_the_cap(rate: float, most: int) -> None:
     noise = SimulatedNoise(1)
-    lives = np.array([attendance(noise, rate, 40, most) for _ in range(4000)])
+    lives = np.zeros((4000, 40), np.int64)
+    for number in range(40):
+        lives[:, number] = joining(noise, rate, lives.sum(axis=1), most)
     joined = lives.sum(axis=1)
     assert joined.max() <= most
     assert lives[:, 0].mean() == pytest.approx(rate, abs=0.03)
     expected = np.minimum(np.random.default_rng(2).binomial(40, rate, 20_000), most).mean()
     assert joined.mean() == pytest.approx(expected, abs=0.05)
-    assert attendance(SecureNoise(), 1.0, 5, 9).all()
+    assert joining(SecureNoise(), 1.0, np.arange(9), 9).all()
+    assert not joining(SecureNoise(), 1.0, np.arange(9, 12), 9).any()
 
 
 @pytest.mark.parametrize("hidden", [False, True])

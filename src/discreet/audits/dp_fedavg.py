@@ -1,33 +1,30 @@
-"""Audit of a round of DP-FedAvg, registered when this module is imported.
+"""Audits of DP-FedAvg, registered when this module is imported.
 
 Three of four nodes are in the sum, and one of them tells the server what it gave, so that it can be taken off: what is
-left is the sum of two. The worst client is at one of these or not. Its update is far longer than the clip, and the
-adversary knows it, and all others' updates, and looks at the mean that the server makes its step of. All of it is the
-training's own code but the computing of updates: the coin, the clip, the lattice, the nodes' noise, the mean.
+left is the sum of two. The worst client is at one of these; her update is far longer than the clip, or it counts as
+zero. The adversary knows it, all others' updates and who takes part, and looks at the mean that the server makes its
+step of: in one round, or in all rounds that she joins. All of it is the training's own code (coin, cap, clip, lattice,
+the nodes' noise, mean) but two things: updates are given, and the book of participations is in memory, since a file
+that lasts takes longer than a round.
 
 What runs the audit is imported when it runs, so that listing audits does not wait for PyTorch.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.audits.black_box import BlackBox
 from discreet.audits.registry import Audit, register
-from discreet.audits.sampling import AHEAD
 from discreet.audits.scores import Nearness, Outputs
 from discreet.privacy.guarantee import Status
-from discreet.privacy.noise import SecureNoise
 from discreet.privacy.participation import multiplier_for
-
-if TYPE_CHECKING:
-    from discreet.privacy.noise import Noise
-    from discreet.training.chance import Attendance
 
 _READERS = 3
 _DELTA = 1e-6
@@ -35,12 +32,15 @@ _DELTA = 1e-6
 
 @dataclass(frozen=True)
 class ServerView:
-    """What the server's mean tells of the worst client: how far it lies in the client's direction, in clips.
+    """What the server's means tell of the worst client: how far they lie in her direction, in clips.
 
     Attributes:
         epsilon: The budget of the training.
-        rounds: How many rounds all readers join; the audit looks at one of them.
-        user: Whether the worst client is among the readers of the first node.
+        rounds: How many rounds there are.
+        user: Whether the worst client's updates count.
+        looked_at: How many of the rounds the adversary looks at.
+        fraction: The probability of a reader's coin.
+        participations: How often a reader joins at most; 0 stands for all rounds.
         dimension: How many parameters the model has.
         quorum: How many nodes are taken to be in the sum; 3 of 4 are, of which one tells.
     """
@@ -48,76 +48,87 @@ class ServerView:
     epsilon: float
     rounds: int
     user: bool
+    looked_at: int = 1
+    fraction: float = 1.0
+    participations: int = 0
     dimension: int = 300
     quorum: int = 3
 
     def __call__(self, runs: int, seed: int) -> Outputs:
-        """One row for each round. Secure noise has no seed."""
+        """One row for each training: the sum over the rounds that she joined, by the root of their number."""
         import torch
 
         from discreet.methods.dp_fedavg import DPFedAvg
         from discreet.training.parties import Parties
 
         rows = np.random.default_rng(0).normal(size=(2, _READERS, self.dimension)) * 10
-        target = rows[0, 0] / np.linalg.norm(rows[0, 0])
+        known = rows / np.linalg.norm(rows, axis=2, keepdims=True)  # all are longer than the clip
+        target = known[0, 0].copy()
+        known[0, 0] = 0
+        if not self.user:
+            rows[0, 0] = 0
 
         class GivenUpdates(DPFedAvg):
             def updates(self, setup: Any, parameters: Any, number: int, joining: Any) -> Iterator[NDArray[np.float64]]:
-                yield rows[setup.node][setup.clients.reader][joining]
+                setup.joining = joining
+                yield rows[setup.node][joining]
 
-        method = GivenUpdates(epsilon=self.epsilon, delta=_DELTA, rounds=self.rounds)
+        settings: dict[str, Any] = {"fraction": self.fraction, "participations": self.participations}
+        method = GivenUpdates(epsilon=self.epsilon, delta=_DELTA, rounds=self.rounds, **settings)
         parameters = {"all": torch.zeros(self.dimension, dtype=torch.float64)}
-        chance = _AllJoin()
-        everybody = [_Node(node, np.arange(_READERS), chance) for node in range(2)]
-        known = self._known(rows, method.clip)
-        present: list[Any] = [_Node(0, np.arange(0 if self.user else 1, _READERS), chance), *everybody[1:]]
-        outputs = np.empty((runs, 1))
+        parties = Parties(max(4, self.quorum), self.quorum)
+        outputs = np.zeros((runs, 1))
         for run in range(runs):
-            parts = [
-                method.contribution(node, parameters, 1, Parties(max(4, self.quorum), self.quorum)) for node in present
-            ]
-            total = np.sum(parts, axis=0)
-            direction = method.result(parameters, total).direction
-            assert direction is not None
-            summed = direction["all"].numpy() * total[-1] / method.clip
-            outputs[run] = (summed - known) @ target
+            nodes: list[Any] = [_Node(0), _Node(1)]
+            joined = 0
+            for number in range(1, self.looked_at + 1):
+                total = np.sum([method.contribution(node, parameters, number, parties) for node in nodes], axis=0)
+                direction = method.result(parameters, total).direction
+                assert direction is not None
+                if 0 not in nodes[0].joining:
+                    continue
+                joined += 1
+                summed = direction["all"].numpy() * self.fraction * total[-1] / method.clip
+                others = sum(known[node.node][node.joining].sum(axis=0) for node in nodes)
+                outputs[run] += (summed - others) @ target
+            outputs[run] /= math.sqrt(max(1, joined))
         return outputs
-
-    def _known(self, rows: NDArray[np.float64], clip: float) -> NDArray[np.float64]:
-        """The clipped updates of all but the worst client, in clips; all of them are longer than the clip."""
-        clipped = rows / np.linalg.norm(rows, axis=2, keepdims=True)
-        return np.asarray(clipped.sum(axis=(0, 1)) - clipped[0, 0])
 
 
 @dataclass(frozen=True)
 class _Readers:
-    reader: NDArray[np.int64]
+    reader: NDArray[np.int32]
 
     def __len__(self) -> int:
         return len(self.reader)
 
 
-class _AllJoin:
-    """Everybody takes part, and noise is secret."""
-
-    def __init__(self) -> None:
-        self._noise = SecureNoise(AHEAD)
-
-    def joining(self, readers: NDArray[np.int64], number: int, attendance: Attendance) -> NDArray[np.int64]:
-        return np.arange(len(readers))
-
-    def noise(self, number: int) -> Noise:
-        return self._noise
-
-
 class _Node:
     """As much of a node's setup as a contribution needs."""
 
-    def __init__(self, node: int, readers: NDArray[np.int64], chance: _AllJoin) -> None:
+    def __init__(self, node: int) -> None:
         self.node = node
-        self.clients = _Readers(readers)
+        self.clients = _Readers(np.arange(_READERS, dtype=np.int32))
         self.readers = _READERS
-        self.chance = chance
+        self.chance = _secret_chance()
+        self.joining = np.zeros(0, np.int64)
+
+
+def _secret_chance() -> Any:
+    """The coins, the cap and the noise of a real node, with its book in memory."""
+    from pathlib import Path
+
+    from discreet.training.chance import SecretChance
+
+    class InMemory(SecretChance):
+        def read_book(self, readers: NDArray[np.int32]) -> tuple[int, NDArray[np.int64]]:
+            return kept[-1] if kept else (0, np.zeros(len(readers), np.int64))
+
+        def write_book(self, number: int, readers: NDArray[np.int32], joined: NDArray[np.int64]) -> None:
+            kept.append((number, joined))
+
+    kept: list[tuple[int, NDArray[np.int64]]] = []
+    return InMemory(Path("in memory"), "")
 
 
 def worst_client_audit(epsilon: float, rounds: int, runs: int, quorum: int = 3) -> Audit:
@@ -128,5 +139,20 @@ def worst_client_audit(epsilon: float, rounds: int, runs: int, quorum: int = 3) 
     return Audit("dp_fedavg", setting, Status.PROVED, 1 / multiplier_for(epsilon, _DELTA, rounds), examination)
 
 
+def whole_course_audit(epsilon: float, rounds: int, fraction: float, participations: int, runs: int) -> Audit:
+    """All rounds of a training, of which she joins some by her coin and at most K: their μ is √K/z."""
+    course = {"looked_at": rounds, "fraction": fraction, "participations": participations, "dimension": 20}
+    with_user, without = (ServerView(epsilon, rounds, user, **course) for user in (True, False))  # type: ignore[arg-type]
+    anchors = ([math.sqrt(participations)], [0.0])
+    examination = BlackBox(with_user, without, runs=runs, gaussian=True, scores=(Nearness(2, anchors),))
+    setting = (
+        f"worst client, {rounds} rounds, joins {participations} at most by a coin of {fraction:g}, 3 of 4 nodes, one"
+        f" tells, ε={epsilon:g} δ={_DELTA:g}"
+    )
+    claim = math.sqrt(participations) / multiplier_for(epsilon, _DELTA, participations)
+    return Audit("dp_fedavg", setting, Status.PROVED, claim, examination)
+
+
 register(worst_client_audit(10.0, 1, 3_000))
 register(worst_client_audit(3.0, 2, 6_000))
+register(whole_course_audit(5.0, 4, 0.75, 2, 2_000))

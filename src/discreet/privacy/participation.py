@@ -115,10 +115,9 @@ def user_guarantee(epsilon: float, delta: float, *, hidden: bool, mechanism: str
     )
 
 
-def attendance(noise: Noise, rate: float, rounds: int, participations: int) -> NDArray[np.bool_]:
-    """In which rounds one user takes part: where its coin says so, until it has done so `participations` times."""
-    coins = noise.coins(Fraction(rate), rounds)
-    return np.asarray(coins & (np.cumsum(coins) <= participations))
+def joining(noise: Noise, rate: float, joined: NDArray[np.int64], participations: int) -> NDArray[np.bool_]:
+    """Which users take part in a round: those whose coin says so, and who have `joined` fewer than so many before."""
+    return np.asarray(noise.coins(Fraction(rate), len(joined)) & (joined < participations))
 
 
 def _one_for_all(multiplier: float, participations: int) -> float:

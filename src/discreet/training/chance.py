@@ -8,7 +8,6 @@ often, which is on disk before anything leaves.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Protocol
 
@@ -21,6 +20,7 @@ from discreet.aggregation.secure_sum.refusals import Refused
 from discreet.errors import InputError
 from discreet.files import lasting_file
 from discreet.privacy.noise import Noise, SecureNoise, SimulatedNoise
+from discreet.privacy.participation import joining
 from discreet.training.draws import purpose_key, uniforms
 
 Positions = NDArray[np.int64]
@@ -95,21 +95,20 @@ class SecretChance:
         Raises:
             PastRound: the node has contributed to this round, or to a later one.
         """
-        last, joined = self._read(readers)
+        last, joined = self.read_book(readers)
         if number <= last:
             raise PastRound(f"this node has contributed to round {last} before, so round {number} is over")
         if number > attendance.rounds:
             raise ValueError(f"there are {attendance.rounds} rounds, and no round {number}")
-        heads = SecureNoise().coins(Fraction(attendance.rate), len(readers))
-        chosen = heads & (joined < attendance.most)
-        self._write(number, readers, joined + chosen)
+        chosen = joining(self.noise(number), attendance.rate, joined, attendance.most)
+        self.write_book(number, readers, joined + chosen)
         return np.flatnonzero(chosen)
 
     def noise(self, number: int) -> Noise:
         """Noise that nobody can repeat."""
         return SecureNoise()
 
-    def _read(self, readers: NDArray[np.int32]) -> tuple[int, NDArray[np.int64]]:
+    def read_book(self, readers: NDArray[np.int32]) -> tuple[int, NDArray[np.int64]]:
         """The last round that was contributed to, and how often each reader has joined."""
         if not self.book.exists():
             return 0, np.zeros(len(readers), np.int64)
@@ -123,7 +122,8 @@ class SecretChance:
             raise InputError(self.book, "is the book of other readers; a training ends with the readers it began with")
         return last, np.asarray(joined, np.int64)
 
-    def _write(self, number: int, readers: NDArray[np.int32], joined: NDArray[np.int64]) -> None:
+    def write_book(self, number: int, readers: NDArray[np.int32], joined: NDArray[np.int64]) -> None:
+        """Have it on disk that the round is joined, before anything leaves."""
         about = {"audience": self.audience, "round": str(number)}
         with lasting_file(self.book) as draft:
             save_file({"reader": np.ascontiguousarray(readers), "joined": joined}, draft, metadata=about)

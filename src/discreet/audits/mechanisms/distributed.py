@@ -21,7 +21,7 @@ from discreet.privacy.distributed_gaussian import DistributedGaussian
 from discreet.privacy.guarantee import Status
 from discreet.privacy.mechanisms.gaussian import analytic_multiplier
 from discreet.privacy.noise import SecureNoise
-from discreet.privacy.participation import attendance, epsilon_hidden, epsilon_seen, multiplier_for
+from discreet.privacy.participation import epsilon_hidden, epsilon_seen, joining, multiplier_for
 
 Parties = tuple[DistributedGaussian, ...]
 
@@ -83,7 +83,8 @@ class SumView:
 class TrainingView:
     """What is left to the reader of all rounds' sums of one value, a row for each life of a user, in clips.
 
-    The user joins by its coins, up to `participations` times. With `seen` the reader also knows in which rounds.
+    The user joins by the coins and the cap that nodes use, up to `participations` times. With `seen` the reader also
+    knows in which rounds.
     """
 
     parties: Parties
@@ -96,8 +97,9 @@ class TrainingView:
     def __call__(self, runs: int, seed: int) -> Outputs:
         """One row for each life. Secure noise has no seed."""
         terms, noise = self.parties[0], SecureNoise(AHEAD)
-        lives = [attendance(noise, self.rate, self.rounds, self.participations) for _ in range(runs)]
-        joined = np.array(lives, np.int64)
+        joined = np.zeros((runs, self.rounds), np.int64)
+        for number in range(self.rounds):
+            joined[:, number] = joining(noise, self.rate, joined.sum(axis=1), self.participations)
         value = int(terms.integers([2 * terms.clip])[0])
         total = joined.ravel() * (value if self.user else 0)
         for party in self.parties:
