@@ -21,7 +21,7 @@ from discreet.nodes.flower.loopback import Loopback
 from discreet.nodes.flower.node_processes import NodeProcesses
 from discreet.nodes.host_socket import listens
 
-HOST = Path(__file__).with_name("flower_host.py")
+HOST = Path(__file__).parents[1] / "support" / "flower_host.py"
 ALL = [1, 2, 3, 4]
 
 
