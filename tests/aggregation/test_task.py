@@ -140,7 +140,7 @@ def test_sensitivity_is_the_largest_norm(some: Task) -> None:
     assert some.sensitivity.linf >= max(v.max() for v in vectors)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=5)
 @given(tasks())
 def test_the_accountant_finds_what_a_contribution_promises(some: Task) -> None:
     found = compose([some.event()]).epsilon(some.delta)

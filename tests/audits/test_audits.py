@@ -1,7 +1,7 @@
 """The auditor: its bounds hold, it catches what is broken, and passes what is right."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -28,6 +28,7 @@ from discreet.audits.bounds import clopper_pearson, epsilon_bound, mu_bound
 from discreet.audits.enumeration import largest_log_ratio
 from discreet.audits.float_leak import NumpyLaplaceReach
 from discreet.audits.paths import exact_distribution
+from discreet.audits.registry import AUDITS
 from discreet.audits.report import plot, to_json
 from discreet.audits.run import FAMILY_ERROR, error_each
 from discreet.audits.sampling import AHEAD, WhenMasked, numbers
@@ -336,11 +337,11 @@ def test_claims_are_compared_with_room_for_rounding_only():
 
 
 def test_registry_refuses_names_twice_and_names_unknown(monkeypatch):
-    monkeypatch.setattr("discreet.audits.registry._audits", {})
+    monkeypatch.setattr(AUDITS, "_own", {})
     for audit in (FAIR, LOADED, LEAKING):
         register(audit)
-    with pytest.raises(ValueError, match="already"):
-        register(FAIR)
+    with pytest.raises(DiscreetError, match="another audit is called"):
+        register(replace(FAIR))
     assert registered() == [FAIR, LOADED, LEAKING]
     assert selected([]) == [FAIR, LOADED, LEAKING]
     assert selected(["die"]) == [FAIR, LOADED]

@@ -19,13 +19,13 @@ from discreet.edge.reader.history import Click, History, Plan, Slate
 from discreet.edge.reader.transport import Reply
 from discreet.privacy.ledger import Answer, Ledger
 
-CONVERSATIONS = 1000
+CONVERSATIONS, FEW = 1000, 75
 ENOUGH = 600
 
 
 @pytest.mark.parametrize("part", range(4))
 def test_conversations_with_a_liar(part: int) -> None:
-    assert wrong(range(part * CONVERSATIONS // 4, (part + 1) * CONVERSATIONS // 4)) == []
+    assert wrong(range(part * FEW, (part + 1) * FEW)) == []
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import signal
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ from discreet.protocol.infinity import to_plain
 
 FAMILY_ERROR = 1e-3
 _WORTH_A_PROCESS = 4
+_ALONE_SECONDS = 5.0
+"""A process needs seconds to start: what is done within so many is done here."""
 
 
 @dataclass(frozen=True)
@@ -64,21 +66,25 @@ def error_each(audits: Sequence[Audit], family_error: float = FAMILY_ERROR) -> f
 
 
 def run(audits: Sequence[Audit], *, seed: int = 0, processes: int | None = None) -> list[Finding]:
-    """Run all `audits`. The chance that a true claim is refuted in the whole run is at most `FAMILY_ERROR`."""
-    error = error_each(audits)
-    if processes is None:
-        processes = min(os.cpu_count() or 1, 8) if len(audits) >= _WORTH_A_PROCESS else 1
-    return list(track(_findings(audits, error, seed, processes), "auditing", total=len(audits)))
+    """Run all `audits`. The chance that a true claim is refuted in the whole run is at most `FAMILY_ERROR`.
+
+    Unless a number of `processes` is given, more than one is started only for a run that takes long.
+    """
+    error, alone = error_each(audits), _ALONE_SECONDS if processes is None else 0.0
+    processes = min(os.cpu_count() or 1, 8) if processes is None else processes
+    return list(track(_findings(audits, error, seed, processes, alone), "auditing", total=len(audits)))
 
 
-def _findings(audits: Sequence[Audit], error: float, seed: int, processes: int) -> Iterator[Finding]:
-    with ExitStack() as stack:
-        tasks: list[Future[Finding] | Audit] = list(audits)
-        if processes > 1:
-            pool = stack.enter_context(_pool(processes))
-            tasks = [pool.submit(_examine, a, error, seed + i) if _travels(a) else a for i, a in enumerate(audits)]
-        for i, task in enumerate(tasks):
-            yield task.result() if isinstance(task, Future) else _examine(task, error, seed + i)
+def _findings(audits: Sequence[Audit], error: float, seed: int, processes: int, alone: float) -> Iterator[Finding]:
+    start, waiting = time.perf_counter(), list(enumerate(audits, seed))
+    while waiting and (time.perf_counter() - start < alone or processes < 2 or len(waiting) < _WORTH_A_PROCESS):
+        number, audit = waiting.pop(0)
+        yield _examine(audit, error, number)
+    if waiting:
+        with _pool(processes) as pool:
+            tasks = [(n, pool.submit(_examine, audit, error, n) if _travels(audit) else audit) for n, audit in waiting]
+            for number, task in tasks:
+                yield task.result() if isinstance(task, Future) else _examine(task, error, number)
 
 
 @contextmanager
