@@ -25,6 +25,7 @@ from discreet.cli.options import (
     report_page,
     say,
 )
+from discreet.errors import DiscreetError
 from discreet.experiments import REPORT_FILES
 from discreet.files import claim_folder
 from discreet.tabular import check_format
@@ -48,6 +49,9 @@ def compare(
     seeds: Annotated[int, typer.Option(min=1, help="How many times each method is trained, with different seeds.")] = 1,
     split: Split = "dev",
     text: Text = "auto",
+    metrics: Annotated[
+        str, typer.Option(help="'accuracy', or 'all': with diversity, coverage and popularity lift of the first five.")
+    ] = "accuracy",
     half: Annotated[
         bool, typer.Option("--half", help="FedNewsRec's protocol: a random half of the readers train, all are tested.")
     ] = False,
@@ -70,6 +74,8 @@ def compare(
     Example: discreet compare world --methods popularity --set prior_shows=1,10,100
     """
     check_format(table_format)
+    if metrics not in ("accuracy", "all"):
+        raise DiscreetError(f"--metrics is accuracy or all, not '{metrics}'")
     claim_folder(out, REPORT_FILES)
     page = report_page(out)
     from discreet.data.open import open_with_train
@@ -89,7 +95,12 @@ def compare(
     if half:
         news = half_of_readers(news, seed)
     comparison = run_comparison(
-        Task(news, text), chosen, split, range(seed, seed + seeds), MeasurementCache(out / "measurements", fresh)
+        Task(news, text),
+        chosen,
+        split,
+        range(seed, seed + seeds),
+        MeasurementCache(out / "measurements", fresh),
+        beyond=metrics == "all",
     )
     save_report(comparison, out, shlex.join(["discreet", *sys.argv[1:]]))
     if as_json:

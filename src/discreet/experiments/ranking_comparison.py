@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.data.news import Impressions, NewsData
 from discreet.errors import DiscreetError
+from discreet.evaluation.beyond import BEYOND, beyond_accuracy
 from discreet.evaluation.metrics import METRICS, RankingMetrics, ranking_metrics
 from discreet.experiments.cache import MeasurementCache
 from discreet.experiments.provenance import own_code
@@ -49,9 +51,15 @@ def variants(names: Sequence[str], settings: Mapping[str, Any], epsilons: Sequen
 
 
 def compare(
-    task: Task, methods: Sequence[Method], split: str, seeds: Sequence[int], cache: MeasurementCache
+    task: Task,
+    methods: Sequence[Method],
+    split: str,
+    seeds: Sequence[int],
+    cache: MeasurementCache,
+    *,
+    beyond: bool = False,
 ) -> Comparison:
-    """Train and measure every method with every seed on one split."""
+    """Train and measure every method with every seed on one split; `beyond` accuracy too, if asked."""
     impressions = split_of(task.data, split)
     data = [task.data.fingerprint, task.text_identity, split]
     jobs = [(method, seed) for method in methods for seed in seeds]
@@ -59,10 +67,10 @@ def compare(
     for method, seed in track(jobs, "Comparing methods"):
         model = [] if method.model is None else [MODELS[method.model]]
         key = [*data, own_code(type(method), *model), settings_of(method), seed]
-        found = _cached(cache, method.name, key)
+        found = _cached(cache, method.name, key, METRICS + BEYOND if beyond else METRICS)
         if found is None:
             detail(f"{method.name}, seed {seed}: training and measuring")
-            found = measure(task, method, method.train(task, seed), impressions, seed)
+            found = measure(task, method, method.train(task, seed), impressions, seed, beyond=beyond)
             _keep(cache, method.name, key, found)
         measured[method, seed] = found
     told_apart = _told_apart(methods)
@@ -95,11 +103,28 @@ class Measurement:
     reused: bool = False
 
 
-def measure(task: Task, method: Method, state: State, impressions: Impressions, seed: int) -> Measurement:
-    """Rank with what was learnt, and measure the ranking."""
+def measure(
+    task: Task, method: Method, state: State, impressions: Impressions, seed: int, *, beyond: bool = False
+) -> Measurement:
+    """Rank with what was learnt, and measure the ranking; `beyond` accuracy too, if asked."""
     scores = method.score(task, state, impressions, seed)
     guarantee = with_serving(method, method.guarantee(state))
-    return Measurement(ranking_metrics(scores, impressions), guarantee, _remark(task, scores, impressions))
+    metrics = ranking_metrics(scores, impressions)
+    if beyond:
+        metrics = replace(metrics, values={**metrics.values, **_beyond(task, scores, impressions, metrics)})
+    return Measurement(metrics, guarantee, _remark(task, scores, impressions))
+
+
+def _beyond(
+    task: Task, scores: Scores, impressions: Impressions, metrics: RankingMetrics
+) -> dict[str, NDArray[np.float64]]:
+    """What is beyond accuracy, of the impressions that have metrics."""
+    measured = impressions.select(metrics.impression)
+    kept = np.isin(impressions.impression_of_shown, metrics.impression)
+    clicks = np.zeros(len(task.data.articles), np.int64)
+    for part in task.data.splits.values():
+        np.add.at(clicks, part.shown[part.clicked], 1)
+    return beyond_accuracy(scores[kept], measured, task.text_vectors.matrix, clicks)
 
 
 def _remark(task: Task, scores: Scores, impressions: Impressions) -> str:
@@ -133,13 +158,13 @@ def split_of(data: NewsData, split: str) -> Impressions:
     return data.splits[split]
 
 
-def _cached(cache: MeasurementCache, name: str, key: Sequence[Any]) -> Measurement | None:
-    """The measurement of an earlier command, or None."""
+def _cached(cache: MeasurementCache, name: str, key: Sequence[Any], wanted: Sequence[str]) -> Measurement | None:
+    """The measurement of an earlier command, or None if there is none with all the metrics wanted."""
     found = cache.get(name, key)
-    if found is None or not {*METRICS, "impression", "reader", "left_out"} <= set(found.arrays):
+    if found is None or not {*wanted, "impression", "reader", "left_out"} <= set(found.arrays):
         return None
     arrays, about = found
-    values = {metric: arrays[metric] for metric in METRICS}
+    values = {metric: arrays[metric] for metric in wanted}
     metrics = RankingMetrics(values, arrays["impression"], arrays["reader"], int(arrays["left_out"][0]))
     guarantee = about["guarantee"]
     return Measurement(metrics, Guarantee.from_json(guarantee) if guarantee else None, about["remark"], reused=True)

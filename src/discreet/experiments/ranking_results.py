@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.evaluation.metrics import METRICS, RankingMetrics
+from discreet.evaluation.metrics import RankingMetrics
 from discreet.evaluation.uncertainty import Difference, Estimate, estimate, paired_difference
 from discreet.experiments.provenance import versions
 from discreet.privacy.guarantee import Guarantee, Scope, shown_epsilon
@@ -97,7 +97,7 @@ class MethodResult:
             "settings": dict(self.settings),
             "seeds": len(self.runs),
             "reused": self.reused,
-            **{metric: self.estimate(metric).to_json() for metric in METRICS},
+            **{metric: self.estimate(metric).to_json() for metric in self.runs[0].values},
             "remark": self.remark or None,
             "guarantee": None if self.guarantee is None else self.guarantee.to_json(),
         }
@@ -130,6 +130,11 @@ class Comparison(Tabular):
         return self.results[0].runs[0]
 
     @property
+    def metrics(self) -> list[str]:
+        """The names of all that was measured."""
+        return list(self.impressions.values)
+
+    @property
     def reference(self) -> MethodResult | None:
         """The baseline with the best AUC, against which differences are taken; None where there is no baseline."""
         baselines = [result for result in self.results if result.baseline]
@@ -141,7 +146,7 @@ class Comparison(Tabular):
         for result in self.results:
             row = {"method": result.method, "variant": result.variant, "model": result.model, "epsilon": result.epsilon}
             row["seeds"] = len(result.runs)
-            for metric in METRICS:
+            for metric in self.metrics:
                 found = result.estimate(metric)
                 row |= {metric: plain(found.mean), f"{metric}_se": plain(found.se)}
             promise = None if result.guarantee is None else result.guarantee.to_json()
@@ -200,7 +205,7 @@ class Comparison(Tabular):
         reference = self.reference
         if reference is None or result is reference:
             return None
-        return {metric: result.minus(reference, metric).to_json() for metric in METRICS}
+        return {metric: result.minus(reference, metric).to_json() for metric in self.metrics}
 
     def notes(self) -> list[str]:
         """What stands below the table: remarks on methods, and which figures are not new."""

@@ -19,7 +19,15 @@ from discreet.experiments.report import Page
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Unit
 from discreet.tabular import markdown_line
 
-METRIC_TITLES = {"auc": "AUC", "mrr": "MRR", "ndcg@5": "nDCG@5", "ndcg@10": "nDCG@10"}
+METRIC_TITLES = {
+    "auc": "AUC",
+    "mrr": "MRR",
+    "ndcg@5": "nDCG@5",
+    "ndcg@10": "nDCG@10",
+    "diversity@5": "Diversity@5",
+    "coverage@5": "Coverage@5",
+    "lift@5": "Popularity lift@5",
+}
 
 
 @dataclass(frozen=True)
@@ -44,7 +52,7 @@ class Row:
 
 def rows(comparison: Comparison) -> list[Row]:
     """The table's content, method by method."""
-    estimates = [{metric: result.estimate(metric) for metric in METRICS} for result in comparison.results]
+    estimates = [{metric: result.estimate(metric) for metric in comparison.metrics} for result in comparison.results]
     best = {metric: max(row[metric].mean for row in estimates) for metric in METRICS}
     reference = comparison.reference
     return [
@@ -52,7 +60,7 @@ def rows(comparison: Comparison) -> list[Row]:
             method=result.title,
             model=result.model or "–",
             epsilon=_true_epsilon(result),
-            estimates=[Cell(str(row[metric]), row[metric].mean == best[metric]) for metric in METRICS],
+            estimates=[Cell(str(row[metric]), row[metric].mean == best.get(metric)) for metric in comparison.metrics],
             difference="" if reference is None else _difference(result, reference),
             guarantee=in_words(result.guarantee),
         )
@@ -64,7 +72,7 @@ def headings(comparison: Comparison) -> list[str]:
     """The table's column titles."""
     reference = comparison.reference
     ending = [] if reference is None else [f"AUC − {reference.label}"]
-    return ["Method", "Model", "ε", *METRIC_TITLES.values(), *ending]
+    return ["Method", "Model", "ε", *(METRIC_TITLES[metric] for metric in comparison.metrics), *ending]
 
 
 def markdown_table(comparison: Comparison) -> str:

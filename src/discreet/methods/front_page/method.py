@@ -57,6 +57,7 @@ class FrontPage(Method):
             much as the number of articles shown a day, and an hour elsewhere.
         population: Simulate the noise of so many readers: each reader of the data stands for several, whose clicks are
             the same. What is measured so is a simulation, not a result for the readers at hand. 0 stands for these.
+        popularity_weight: How much popularity counts. 1 makes clicks most likely; less shows less of what all read.
     """
 
     name: ClassVar[str] = "front_page"
@@ -66,6 +67,7 @@ class FrontPage(Method):
     delta: float = 1e-6
     window_minutes: int = 0
     population: int = 0
+    popularity_weight: float = 1.0
 
     def __post_init__(self) -> None:
         if not (0.01 <= self.epsilon <= _MAX_EPSILON or math.isinf(self.epsilon)):
@@ -78,6 +80,8 @@ class FrontPage(Method):
             raise DiscreetError(f"{self.name}: delta must be at least 1e-12 and below 0.1, not {self.delta}")
         if self.window_minutes < 0 or (self.window_minutes and 1440 % self.window_minutes):
             raise DiscreetError(f"{self.name}: window_minutes must divide a day of 1440 minutes, or be 0")
+        if not 0 <= self.popularity_weight < math.inf:
+            raise DiscreetError(f"{self.name}: popularity_weight must be at least 0, not {self.popularity_weight}")
         if self.population < 0:
             raise DiscreetError(f"{self.name}: population must be at least 0, not {self.population}")
 
@@ -98,7 +102,8 @@ class FrontPage(Method):
 
     def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
         """Device features with public weights, plus the log rate that was known when the impression's window began."""
-        return self.device_scores(task, impressions) + self.log_rates(task, state, impressions, seed)
+        rates = self.log_rates(task, state, impressions, seed)
+        return self.device_scores(task, impressions) + self.popularity_weight * rates
 
     def device_scores(self, task: Task, impressions: Impressions) -> Scores:
         """What each device makes of its own history, at ε = 0."""
