@@ -27,12 +27,12 @@ import numpy as np
 import torch
 
 from discreet.models.features import ArticleTable
-from discreet.models.registry import make_model
+from discreet.models.model_registry import make_model
 from discreet.training.clients import Clients, choose_clients
 from discreet.training.draws import laplace, round_generator
+from discreet.training.gradient_noise import client_laplace, summed_laplace_like
 from discreet.training.loop import client_gradient
 from discreet.training.network import Network
-from discreet.training.noise import client_laplace, summed_laplace_like
 from discreet.training.objective import Objective, Parameters
 from discreet.training.reduction import clip_coordinates, sum_clients
 from discreet.training.samples import Samples
@@ -42,8 +42,8 @@ from federated_world import make_impressions, make_table, make_vector_table
 CLIENTS = 64
 BASIS = 3
 CLIP, NOISE = 0.005, 0.015
-MOST_MEMORY = 4.0
-MOST_GROWTH = 1.25
+MAX_MEMORY = 4.0
+MAX_GROWTH = 1.25
 
 
 def basis_interest(parameters, readers, randomness):  # type: ignore[no-untyped-def]
@@ -171,8 +171,8 @@ def measure_growth(case: Case, rounds: int) -> bool:
     medians = {size: statistics.median(values) * 1000 for size, values in times.items()}
     growth = medians[sizes[-1]] / medians[sizes[0]]
     line = ", ".join(f"{size:,}: {value:.2f} ms" for size, value in medians.items())
-    print(f"\nround with ever more readers, time of a sample: {line}; growth {growth:.2f} (at most {MOST_GROWTH})")
-    return growth <= MOST_GROWTH
+    print(f"\nround with ever more readers, time of a sample: {line}; growth {growth:.2f} (at most {MAX_GROWTH})")
+    return growth <= MAX_GROWTH
 
 
 def main() -> int:
@@ -206,8 +206,8 @@ def main() -> int:
         met.append(measure(case, options.repeats, options.loop_clients))
     met.append(measure_growth(chosen[-1], 2 * options.repeats))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"peak memory: {memory:.2f} GB (at most {MOST_MEMORY:.0f})")
-    met.append(memory <= MOST_MEMORY)
+    print(f"peak memory: {memory:.2f} GB (at most {MAX_MEMORY:.0f})")
+    met.append(memory <= MAX_MEMORY)
     return 0 if all(met) else 1
 
 

@@ -17,11 +17,11 @@ import numpy as np
 from discreet.data.open import open_news
 from discreet.data.shown_articles import ShownArticles
 from discreet.data.synthetic import news_world
-from discreet.methods.base import Task
-from discreet.methods.click_reports.method import ClickReports
+from discreet.methods.click_reports.click_reports import ClickReports
 from discreet.methods.click_reports.served import ServedModel
+from discreet.methods.method import TrainingTask
 from discreet.methods.run import Run
-from discreet.serving.catalogue import front
+from discreet.serving.catalogue_pages import front
 from discreet.serving.ranker import POOL
 from discreet.serving.server import open_service
 
@@ -36,14 +36,14 @@ def main() -> int:
     parser.add_argument("--text", default="hashed")
     options = parser.parse_args()
     data = open_news(options.data) if options.data else news_world(options.readers, seed=0)
-    task, method = Task(data, options.text), ClickReports()
+    task, method = TrainingTask(data, options.text), ClickReports()
     model = ServedModel.from_run(Run(method, method.train(task, 0), data.name, 0, task.text))
     with tempfile.TemporaryDirectory() as folder:
         latest = max(int(part.time.max()) for part in data.splits.values())
         service = open_service(Path(folder), model, data=ShownArticles.of(data), as_of=latest)
-        service.keeper._clock = lambda: float(latest)
-        service.keeper.step()
-        snapshot = service.keeper.snapshot
+        service.updater._clock = lambda: float(latest)
+        service.updater.step()
+        snapshot = service.updater.snapshot
         best = np.sort(snapshot.base)[::-1].astype(np.float64)
         print(f"{data.name}: {len(snapshot):,} articles of {len(snapshot.categories)} categories\n")
         print(f"{'diversity':>10}{'categories':>12}{'largest share':>15}{'given up':>10}")

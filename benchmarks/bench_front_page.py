@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import dlaplace, poisson
 
-from discreet.methods.front_page.features import reader_features
-from discreet.methods.front_page.likelihood import CountLikelihood
-from discreet.methods.front_page.popularity import GRID, Popularity
-from discreet.methods.front_page.public import PublicSide
+from discreet.methods.front_page.click_rates import GRID, ClickRates
+from discreet.methods.front_page.count_likelihood import CountLikelihood
+from discreet.methods.front_page.history_features import reader_features
+from discreet.methods.front_page.public_articles import PublicArticles
 from discreet.methods.front_page.weights import PUBLIC_WEIGHTS
 from discreet.methods.front_page.windows import Window
 from discreet.privacy.noise import SimulatedNoise, rounded_up
@@ -59,7 +59,7 @@ def main() -> int:
     noise = SimulatedNoise(0)
     clicks = random.poisson(exposure)
     clicks += sum(noise.discrete_laplace(rounded_up(SCALE), options.articles) for _ in range(2))
-    learnt = Popularity(CountLikelihood(SCALE), random.normal(size=(options.articles, TEXT_SIZE)) / 8)
+    learnt = ClickRates(CountLikelihood(SCALE), random.normal(size=(options.articles, TEXT_SIZE)) / 8)
     hours = iter(range(1, 1000))
 
     def update() -> None:
@@ -82,7 +82,7 @@ def main() -> int:
     vectors = random.normal(size=(options.candidates + 50, 384)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     category = random.integers(0, 15, len(vectors))
-    public = PublicSide(vectors, 0.1, category, np.full(15, 1 / 15), np.zeros((len(vectors), 1)))
+    public = PublicArticles(vectors, 0.1, category, np.full(15, 1 / 15), np.zeros((len(vectors), 1)))
     history = np.arange(50, dtype=np.int32)
     candidates = np.arange(50, len(vectors), dtype=np.int32)
 

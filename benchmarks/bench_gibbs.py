@@ -34,15 +34,15 @@ import numpy as np
 
 from discreet.data.open import open_ratings
 from discreet.data.ratings import Ratings
-from discreet.data.synthetic.ratings import ratings_world
+from discreet.data.synthetic.rating_world import ratings_world
 from discreet.vendors.gibbs import GibbsMF, ItemPrior
 from discreet.vendors.gibbs.chain import Chain
 
 RANK = 24
 STEPS = 4
 TARGETS = {1: 3.0, 2: 5.0}
-MOST_GROWTH = 1.25
-MOST_MEMORY = 3.0
+MAX_GROWTH = 1.25
+MAX_MEMORY = 3.0
 WORST_ERROR = 0.0015
 """How much larger the error may be than myFM's."""
 PEER = """
@@ -183,8 +183,8 @@ def growth(largest: int, turns: int) -> bool:
     medians = {size: statistics.median(values) for size, values in times.items()}
     grown = medians[sizes[-1]] / medians[sizes[0]]
     line = ", ".join(f"{size:,}: {1e9 * value:.0f} ns" for size, value in medians.items())
-    print(f"\nprocessor time of an iteration for each rating: {line}; growth {grown:.2f} (at most {MOST_GROWTH})")
-    return grown <= MOST_GROWTH
+    print(f"\nprocessor time of an iteration for each rating: {line}; growth {grown:.2f} (at most {MAX_GROWTH})")
+    return grown <= MAX_GROWTH
 
 
 def memory(largest: int) -> bool:
@@ -197,8 +197,8 @@ def memory(largest: int) -> bool:
     command = [sys.executable, "-c", code, str(largest), str(Path(__file__).parent)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     peak, seconds = (float(figure) for figure in done.stdout.split())
-    print(f"fit of {largest:,} ratings with 100 iterations: {seconds:.0f} s, {peak:.2f} GB (at most {MOST_MEMORY:.0f})")
-    return peak <= MOST_MEMORY
+    print(f"fit of {largest:,} ratings with 100 iterations: {seconds:.0f} s, {peak:.2f} GB (at most {MAX_MEMORY:.0f})")
+    return peak <= MAX_MEMORY
 
 
 def _world(ratings: int) -> Ratings:

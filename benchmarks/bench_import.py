@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-MODULES = ("discreet", "discreet.edge.reader.client", "discreet.cli.app", "discreet.methods.registry")
+MODULES = ("discreet", "discreet.edge.reader.reader_client", "discreet.cli.app", "discreet.methods.method_registry")
 REPEATS = 7
 
 

@@ -29,7 +29,7 @@ from typing import Any
 
 from discreet.aggregation.prio3 import (
     Prio3,
-    ReportShare,
+    VerifierInput,
     best_chunk_length,
     verifier_shares_to_message_batch,
     verify_init_batch,
@@ -37,10 +37,10 @@ from discreet.aggregation.prio3 import (
 from naive_prio3 import shard_histogram
 
 CTX, KEY = b"benchmark", bytes(range(32))
-LEAST_RATIO = 10.0
-LEAST_REPORTS_A_SECOND = 500.0
-MOST_GROWTH_MIB = 32.0
-MOST_WORKER_MILLISECONDS = 500.0
+MIN_RATIO = 10.0
+MIN_REPORTS_A_SECOND = 500.0
+MAX_GROWTH_MIB = 32.0
+MAX_WORKER_MILLISECONDS = 500.0
 JOB = 500
 THREADS = 2
 MODULES = Path(__file__).parents[1] / "src" / "discreet" / "serving" / "web" / "device" / "prio3"
@@ -93,7 +93,7 @@ def compare_with_naive(length: int) -> float:
 
 def verify(prio3: Prio3, reports: list[tuple[bytes, bytes, list[bytes]]], jobs: int) -> tuple[list[float], int]:
     """The time each aggregator takes for so many jobs, with the summing of output shares; and reports that count."""
-    shares = [[ReportShare(nonce, public, inputs[agg]) for nonce, public, inputs in reports] for agg in (0, 1)]
+    shares = [[VerifierInput(nonce, public, inputs[agg]) for nonce, public, inputs in reports] for agg in (0, 1)]
     taken, counted = [0.0, 0.0], 0
     totals = [prio3.agg_init(), prio3.agg_init()]
     for _ in range(jobs):
@@ -136,7 +136,7 @@ def measure_verification(length: int) -> bool:
     print(
         f"{length:>8} {counted / leader:>14.0f} {counted / helper:>14.0f} {growth:>12.1f} {size[0]:>12} {size[1]:>12}"
     )
-    return counted / max(leader, helper) >= LEAST_REPORTS_A_SECOND and growth <= MOST_GROWTH_MIB
+    return counted / max(leader, helper) >= MIN_REPORTS_A_SECOND and growth <= MAX_GROWTH_MIB
 
 
 def in_node(path: Path, whose: str, variant: str, length: int) -> dict[str, float]:
@@ -204,7 +204,7 @@ def measure_worker() -> bool:
         chromium.close()
     server.shutdown()
     print(f" Histogram   1000 {taken['first']:>12.1f} {taken['median']:>12.1f}")
-    return bool(taken["first"] <= MOST_WORKER_MILLISECONDS)
+    return bool(taken["first"] <= MAX_WORKER_MILLISECONDS)
 
 
 def main() -> int:
@@ -225,7 +225,7 @@ def main() -> int:
             within = compare_in_node(peer)
     print("\nSharding in a worker in Chromium, milliseconds: the worker's start with its first report, and later ones")
     in_time = measure_worker()
-    return 0 if ratios[-1] >= LEAST_RATIO and verified[0] and within and in_time else 1
+    return 0 if ratios[-1] >= MIN_RATIO and verified[0] and within and in_time else 1
 
 
 if __name__ == "__main__":

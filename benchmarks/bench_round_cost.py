@@ -37,8 +37,8 @@ from round_cost_model import (
 from round_cost_points import Head, SumPoint, measure_sum, noise_seconds
 from round_cost_tables import Costs, print_cohorts, print_nodes, print_sizes
 
-MOST_ERROR = 0.35
-LEAST_SECONDS = 1e-3
+MAX_ERROR = 0.35
+MIN_SECONDS = 1e-3
 """Shorter times are all jitter, and weigh nothing in a round."""
 
 SUMS = [(10, 5_000), (10, 80_000), (10, 1_000_000), (50, 5_000), (50, 80_000), (50, 1_000_000), (100, 5_000)]
@@ -138,7 +138,7 @@ def show(title: str, lines: list[Line]) -> float:
     print(f"\n{title}\n{'':>44}{'measured, ms':>14}{'model, ms':>12}{'error':>8}")
     worst = 0.0
     for name, measured, model in lines:
-        if measured >= LEAST_SECONDS:
+        if measured >= MIN_SECONDS:
             worst = max(worst, abs(model / measured - 1))
             print(f"{name:>44}{1e3 * measured:>14.2f}{1e3 * model:>12.2f}{model / measured - 1:>+8.0%}")
     return worst
@@ -201,10 +201,10 @@ def main() -> int:
         print_sizes(head, costs)
         print_cohorts(head, costs)
         print_nodes(head, costs)
-    met = worst <= MOST_ERROR and unseen <= MOST_ERROR
+    met = worst <= MAX_ERROR and unseen <= MAX_ERROR
     print(
         f"\n{'met' if met else 'MISSED'}: largest error of the model {worst:.0%}, for the largest sum unseen"
-        f" {unseen:.0%} (at most {MOST_ERROR:.0%})"
+        f" {unseen:.0%} (at most {MAX_ERROR:.0%})"
     )
     return 0 if met else 1
 

@@ -19,16 +19,16 @@ from typing import TypeVar
 import numpy as np
 
 from discreet.aggregation.contribution import Contribution
-from discreet.aggregation.secure_sum import Client, Identity, Plan, Server, Terms
+from discreet.aggregation.secure_sum import Identity, SumClient, SumPlan, SumServer, SumTerms
 from discreet.aggregation.secure_sum.keys import is_signed
-from discreet.aggregation.secure_sum.messages import Message
+from discreet.aggregation.secure_sum.sum_messages import SumMessage
 from discreet.privacy.guarantee import Guarantee, Scope
 
-MOST_SERVER_SECONDS = 2.0
-MOST_CLIENT_SECONDS = 0.5
+MAX_SERVER_SECONDS = 2.0
+MAX_CLIENT_SECONDS = 0.5
 NOTHING = Guarantee.unprotected("a benchmark", Scope.ROUND)
 Result = TypeVar("Result")
-T = TypeVar("T", bound=Message)
+T = TypeVar("T", bound=SumMessage)
 
 
 class Meter:
@@ -53,16 +53,16 @@ class Meter:
         return self.time(receiver, lambda: type(message).from_bytes(data))
 
 
-def run(plan: Plan, vectors: list[np.ndarray], dropped: set[int]) -> tuple[Meter, np.ndarray]:
+def run(plan: SumPlan, vectors: list[np.ndarray], dropped: set[int]) -> tuple[Meter, np.ndarray]:
     """One round with every message as bytes, and its account."""
     meter = Meter()
     identities = {u: Identity.generate(u) for u in range(plan.clients)}
     roster = {u: identity.public for u, identity in identities.items()}
-    terms = Terms(secrets.token_bytes(16), roster, plan, len(vectors[0]))
-    server = Server(terms, NOTHING)
-    clients = {u: Client(terms, identity) for u, identity in identities.items()}
+    terms = SumTerms(secrets.token_bytes(16), roster, plan, len(vectors[0]))
+    server = SumServer(terms, NOTHING)
+    clients = {u: SumClient(terms, identity) for u, identity in identities.items()}
 
-    def send(u: int, act: Callable[[], Message]) -> None:
+    def send(u: int, act: Callable[[], SumMessage]) -> None:
         message = meter.carry(u, "server", meter.time(u, act))
         meter.time("server", lambda: server.receive(message))
 
@@ -115,7 +115,7 @@ def main() -> int:
     columns = ("client, s", "server, s", "ratio", "sent, bytes", "received", "overhead")
     print(f"{'':>24} " + " ".join(f"{column:>12}" for column in columns))
     print(f"{'numpy, plain sum':>24} {'':>12} {baseline:>12.3f} {1:>12.1f} {4 * chosen.length:>12,}")
-    for plan in (Plan.complete(chosen.clients), Plan.default(chosen.clients)):
+    for plan in (SumPlan.complete(chosen.clients), SumPlan.default(chosen.clients)):
         meter, total = run(plan, vectors, dropped)
         np.testing.assert_array_equal(total, expected)
         client, server = median(meter.seconds[u] for u in staying), meter.seconds["server"]
@@ -125,10 +125,10 @@ def main() -> int:
         overhead = (sent + received) / (4 * chosen.length) - 1
         times = f"{client:>12.3f} {server:>12.3f} {server / baseline:>12.1f}"
         print(f"{name:>24} {times} {sent:>12,} {received:>12,} {overhead:>12.2%}")
-    met = server <= MOST_SERVER_SECONDS and client <= MOST_CLIENT_SECONDS
+    met = server <= MAX_SERVER_SECONDS and client <= MAX_CLIENT_SECONDS
     print(
-        f"\n{'met' if met else 'MISSED'}: server ≤ {MOST_SERVER_SECONDS:g} s ({server:.2f}), "
-        f"client ≤ {MOST_CLIENT_SECONDS:g} s ({client:.2f}); ratio = server's seconds to numpy's"
+        f"\n{'met' if met else 'MISSED'}: server ≤ {MAX_SERVER_SECONDS:g} s ({server:.2f}), "
+        f"client ≤ {MAX_CLIENT_SECONDS:g} s ({client:.2f}); ratio = server's seconds to numpy's"
     )
     return 0 if met else 1
 

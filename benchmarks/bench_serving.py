@@ -39,7 +39,7 @@ def serve(folder: str, port: int) -> None:
 
     from discreet.serving.addresses import listen
     from discreet.serving.server import open_service, run_server
-    from discreet.serving.store import Waiting
+    from discreet.serving.server_store import Waiting
 
     model = StandInModel(list(small_world().articles.titles), topics=TOPICS)
     known, rng = model.title_vectors, np.random.default_rng(0)

@@ -18,10 +18,10 @@ import numpy as np
 from discreet.data.open import open_ratings
 from discreet.data.ratings import Ratings
 from discreet.vendors.gibbs import GibbsMF
-from discreet.vendors.method import VendorMethod
 from discreet.vendors.methods.baselines import Full, Local
 from discreet.vendors.partition import folds, partition
 from discreet.vendors.sharing import Sharing
+from discreet.vendors.vendor_method import VendorMethod
 
 
 def errors(

@@ -31,7 +31,7 @@ RAW = {"NewsData", "Impressions", "Ratings", "Clicks", "Clients", "Samples", "Hi
 """Classes that have clicks or ratings as they were, before any noise."""
 
 
-class Watch:
+class TrainingMonitor:
     """The modules that were called, and those that were given raw data."""
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ def discreet(*arguments: object) -> None:
         raise SystemExit(f"discreet {' '.join(map(str, arguments))} has failed")
 
 
-def train(folder: Path, watch: Watch) -> None:
+def train(folder: Path, watch: TrainingMonitor) -> None:
     """Two rounds of `discreet train --method privaterec`."""
     discreet("data", "synth", folder / "world", "--readers", 60)
     few = ("--set", "rounds=2", "--text", "hashed")
@@ -114,40 +114,40 @@ def train(folder: Path, watch: Watch) -> None:
         discreet("train", folder / "world", "--method", "privaterec", *few, "--out", folder / "run")
 
 
-def serve(folder: Path, watch: Watch) -> None:
+def serve(folder: Path, watch: TrainingMonitor) -> None:
     """`discreet serve` from its start, and one reader's device that asks, clicks and reports."""
     from discreet.serving import server
-    from discreet.serving.app import create_app
-    from discreet.serving.limits import Limits
+    from discreet.serving.endpoints import create_app
+    from discreet.serving.limits import ServerLimits
 
     discreet("data", "synth", folder / "world", "--readers", 60)
     discreet("train", folder / "world", "--method", "click_reports", "--text", "hashed", "--out", folder / "run")
     services: list[Any] = []
     with watch.watching(), patch.object(server, "run_server", lambda service, *_, **__: services.append(service)):
         discreet("serve", folder / "run", "--data", folder / "world", "--ranking", "shortlist", "--port", 0)
-        services[0].keeper.step()
-        _read_news(create_app(services[0], Limits(), None, None), folder / "device")
+        services[0].updater.step()
+        _read_news(create_app(services[0], ServerLimits(), None, None), folder / "device")
 
 
 def _read_news(app: Any, folder: Path) -> None:
     from starlette.testclient import TestClient
 
     try:
-        from discreet.edge.reader.client import Client
-        from discreet.edge.reader.transport import Reply
+        from discreet.edge.reader.http_client import HttpReply
+        from discreet.edge.reader.reader_client import ReaderClient
     except ImportError:  # where they stood before
-        from discreet.device.client import Client  # type: ignore[import-not-found, no-redef]
-        from discreet.device.transport import Reply  # type: ignore[import-not-found, no-redef]
+        from discreet.device.client import ReaderClient  # type: ignore[import-not-found, no-redef]
+        from discreet.device.transport import HttpReply  # type: ignore[import-not-found, no-redef]
 
     now = [1_800_000_000.0]
     with TestClient(app, base_url="http://news.test") as http:
 
-        def transport(method: str, url: str, headers: Any, body: str | None) -> Reply:
+        def transport(method: str, url: str, headers: Any, body: str | None) -> HttpReply:
             content = {"content-type": "application/json"} if body else {}
             answer = http.request(method, url, headers={**headers, **content}, content=body)
-            return Reply(answer.status_code, answer.content, dict(answer.headers))
+            return HttpReply(answer.status_code, answer.content, dict(answer.headers))
 
-        client = Client("http://news.test", folder, transport=transport, clock=lambda: now[0])
+        client = ReaderClient("http://news.test", folder, transport=transport, clock=lambda: now[0])
         client.refresh()
         for _ in range(2):
             front = client.front(5)
@@ -158,7 +158,7 @@ def _read_news(app: Any, folder: Path) -> None:
         client.front(5)
 
 
-def compare(folder: Path, watch: Watch) -> None:
+def compare(folder: Path, watch: TrainingMonitor) -> None:
     """`discreet vendors compare` of local models with private sharing."""
     discreet("data", "synth", folder / "films.csv", "--ratings", "--readers", 60)
     methods = ("--methods", "local,sharing", "--epsilon", "5", "--vendors", 3, "--iterations", 4, "--rank", 2)
@@ -166,7 +166,7 @@ def compare(folder: Path, watch: Watch) -> None:
         discreet("vendors", "compare", folder / "films.csv", *methods, "--out", folder / "report")
 
 
-PATHS: dict[str, Callable[[Path, Watch], None]] = {"train": train, "serve": serve, "compare": compare}
+PATHS: dict[str, Callable[[Path, TrainingMonitor], None]] = {"train": train, "serve": serve, "compare": compare}
 
 
 def main() -> None:
@@ -174,7 +174,7 @@ def main() -> None:
     names = [name for name in sys.argv[1:] if name in PATHS] or list(PATHS)
     found = {}
     for name in names:
-        watch = Watch()
+        watch = TrainingMonitor()
         with tempfile.TemporaryDirectory() as folder:
             PATHS[name](Path(folder), watch)
         found[name] = {"called": sorted(watch.called), "raw": sorted(watch.raw)}

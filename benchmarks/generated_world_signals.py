@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from discreet.data.news import Articles, Impressions
 from discreet.data.synthetic import news_world_with_truth
 from discreet.evaluation.metrics import ranking_metrics
-from discreet.methods.baselines.known import clicks, shows
+from discreet.methods.baselines.event_counts import clicks, shows
 from discreet.methods.baselines.similarity import history_similarity
 from discreet.text.encode import encode_texts
 

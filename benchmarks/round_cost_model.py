@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from scipy.optimize import nnls
 
-from discreet.aggregation.secure_sum import Plan, Step
+from discreet.aggregation.secure_sum import Step, SumPlan
 from discreet.training.parties import Parties
 
 HEAD, NUMBER, KEY, SIGNATURE, DIGEST, SHARE, TAG = 36, 4, 32, 64, 32, 33, 16
@@ -27,7 +27,7 @@ Counts = Callable[[Point], tuple[float, ...]]
 class SumSize:
     """One secure sum: all share their keys, then `dropped` parties go silent, the worst moment. Values have 8 bytes."""
 
-    plan: Plan
+    plan: SumPlan
     length: int
     dropped: int = 0
 

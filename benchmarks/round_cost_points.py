@@ -20,28 +20,28 @@ import numpy as np
 from torch import zeros
 
 from discreet.aggregation.contribution import Contribution
-from discreet.aggregation.secure_sum import Client, Identity, Plan, Server, Step, Terms
-from discreet.aggregation.secure_sum import messages as m
+from discreet.aggregation.secure_sum import Identity, Step, SumClient, SumPlan, SumServer, SumTerms
+from discreet.aggregation.secure_sum import sum_messages as m
 from discreet.aggregation.secure_sum.keys import is_signed
-from discreet.aggregation.secure_sum.messages import Message
-from discreet.aggregation.secure_sum.sharing import _weights_at_zero
+from discreet.aggregation.secure_sum.secret_sharing import _weights_at_zero
+from discreet.aggregation.secure_sum.sum_messages import SumMessage
 from discreet.methods.dp_fedavg import DPFedAvg
 from discreet.methods.setup import Setup
 from discreet.methods.training_job import write_task
-from discreet.models.registry import make_model
+from discreet.models.model_registry import make_model
 from discreet.privacy.guarantee import Guarantee, Scope
 from discreet.privacy.noise import SecureNoise
-from discreet.training.chance import SecretChance, SimulatedChance
 from discreet.training.clients import Clients
 from discreet.training.network import Network
 from discreet.training.parties import Parties
+from discreet.training.randomness import SecretRandomness, SimulatedRandomness
 from federated_world import make_impressions, make_vector_table
 from round_cost_model import STEPS, SumSize
 
 WATCHED = 8
 """Parties of a sum that are timed, spread over all, or all if there are fewer; the others only take part."""
 
-LEAST_IN_ALL, MOST_REPEATS = 0.5, 100
+MIN_TOTAL_SECONDS, MAX_REPEATS = 0.5, 100
 """Short work is repeated for so many seconds, at most so often: other work on the machine comes in bursts."""
 
 NOTHING = Guarantee.unprotected("a benchmark", Scope.ROUND)
@@ -52,7 +52,7 @@ def least(work: Callable[[], object], repeats: int = 3) -> float:
     """The least processor seconds of some runs, after one that is not counted; short work is run more often."""
     work()
     taken = [_timed(work)[0] for _ in range(repeats)]
-    while sum(taken) < LEAST_IN_ALL and len(taken) < MOST_REPEATS:
+    while sum(taken) < MIN_TOTAL_SECONDS and len(taken) < MAX_REPEATS:
         taken.append(_timed(work)[0])
     return min(taken)
 
@@ -78,7 +78,7 @@ class SumPoint:
 
 def measure_sum(parties: int, length: int, repeats: int) -> SumPoint:
     """Secure sums over so many parties, a tenth dropping out; every time is the least of all rounds."""
-    plan = Plan.default(parties)
+    plan = SumPlan.default(parties)
     dropped = parties // 10
     vectors = np.random.default_rng(0).integers(-(2**40), 2**40, (parties, length))
     gc.disable()  # or it would go through the memory of all parties, which have a machine each
@@ -97,14 +97,14 @@ def _one_round(size: SumSize, vectors: np.ndarray) -> SumPoint:
     n = size.plan.clients
     identities = [Identity.generate(u) for u in range(n)]
     roster = {one.client: one.public for one in identities}
-    terms = Terms(secrets.token_bytes(16), roster, size.plan, size.length, 64)
-    server, clients = Server(terms, NOTHING), [Client(terms, one) for one in identities]
+    terms = SumTerms(secrets.token_bytes(16), roster, size.plan, size.length, 64)
+    server, clients = SumServer(terms, NOTHING), [SumClient(terms, one) for one in identities]
     _weights_at_zero.cache_clear()
     mine: dict[Step, list[float]] = {step: [] for step in STEPS}
     its = dict.fromkeys(STEPS, 0.0)
     up, down = dict.fromkeys(STEPS, 0), dict.fromkeys(STEPS, 0)
 
-    def step(now: Step, who: int, answer: Callable[[int], Message], kind: type[Message]) -> None:
+    def step(now: Step, who: int, answer: Callable[[int], SumMessage], kind: type[SumMessage]) -> None:
         for u in range(who):
             watched = u % max(1, who // WATCHED) == 0
             if watched:
@@ -120,7 +120,7 @@ def _one_round(size: SumSize, vectors: np.ndarray) -> SumPoint:
         its[now] += taken
         return result
 
-    def masked(u: int) -> Message:
+    def masked(u: int) -> SumMessage:
         delivery = m.Delivery.from_bytes(each[u])
         clients[u].check(delivery)  # as a host does, before it makes an input that has a price
         return clients[u].mask(delivery, Contribution(vectors[u], NOTHING))
@@ -135,10 +135,10 @@ def _one_round(size: SumSize, vectors: np.ndarray) -> SumPoint:
     step(Step.MASK, stay, masked, m.MaskedInput)
     survivors = close(Step.MASK, lambda: server.survivors().to_bytes())
     down[Step.MASK] = len(survivors)
-    step(Step.AGREE, stay, lambda u: clients[u].agree(m.Survivors.from_bytes(survivors)), m.Agreement)
+    step(Step.AGREE, stay, lambda u: clients[u].agree(m.Survivors.from_bytes(survivors)), m.SurvivorAgreement)
     agreed = close(Step.AGREE, lambda: server.agreements().to_bytes())
     down[Step.AGREE] = len(agreed)
-    step(Step.UNMASK, stay, lambda u: clients[u].unmask(m.Agreements.from_bytes(agreed)), m.Unmasking)
+    step(Step.UNMASK, stay, lambda u: clients[u].unmask(m.SurvivorAgreements.from_bytes(agreed)), m.Unmasking)
     memory = held(vars(server)) + sum(map(len, each.values()))
     total = close(Step.UNMASK, server.total)
 
@@ -184,14 +184,14 @@ class Head:
         network = Network(make_model(self.name, "small", table, 0))
         clients = Clients.from_impressions(make_impressions(self.readers), network.model.history_length)
         start = network.parameters()
-        self.setup = Setup(network, table, None, clients, 0, 1, SimulatedChance(0), self.readers, start)
+        self.setup = Setup(network, table, None, clients, 0, 1, SimulatedRandomness(0), self.readers, start)
         self.parameters = start
         self.length = self.method.length(self.parameters)
         self.task = len(write_task(self.parameters, 1))
 
     def updates(self, positions: np.ndarray, *, alone: bool) -> Iterator[np.ndarray]:
         """Updates of some readers: each alone, as on a device and wherever noise is real, or side by side."""
-        setup = self._with(SecretChance(Path("none"), "")) if alone else self.setup
+        setup = self._with(SecretRandomness(Path("none"), "")) if alone else self.setup
         return self.method.updates(setup, self.parameters, 1, positions)
 
     def update_seconds(self, readers: int, *, alone: bool, repeats: int = 5) -> float:
@@ -222,8 +222,8 @@ class Head:
 
         def work() -> None:
             with TemporaryDirectory() as folder:
-                chance = SecretChance(Path(folder) / "book", "")
-                self.method.contribution(self._with(chance, kept), self.parameters, 1, Parties(10, 7))
+                randomness = SecretRandomness(Path(folder) / "book", "")
+                self.method.contribution(self._with(randomness, kept), self.parameters, 1, Parties(10, 7))
 
         return len(kept), least(work)
 
@@ -234,8 +234,8 @@ class Head:
         samples = clients.draw(np.arange(len(clients)), 0, 1, self.method.negatives)
         return (_array_bytes(clients) + _array_bytes(samples)) / len(clients)
 
-    def _with(self, chance: SecretChance, clients: Clients | None = None) -> Setup:
-        return replace(self.setup, chance=chance, clients=clients or self.setup.clients)
+    def _with(self, randomness: SecretRandomness, clients: Clients | None = None) -> Setup:
+        return replace(self.setup, randomness=randomness, clients=clients or self.setup.clients)
 
 
 def _array_bytes(one: Any) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.aggregation.secure_sum import Plan
+from discreet.aggregation.secure_sum import SumPlan
 from round_cost_model import Fit, Fits, SumSize, server_in, server_out, whole_round, wrapped_received, wrapped_sent
 from round_cost_points import Head
 
@@ -37,7 +37,7 @@ class Costs:
 
 def sum_of(parties: int, head: Head) -> SumSize:
     """The secure sum of a head's updates over so many parties, a tenth dropping out."""
-    return SumSize(Plan.default(parties), head.length, parties // 10)
+    return SumSize(SumPlan.default(parties), head.length, parties // 10)
 
 
 def print_sizes(head: Head, costs: Costs) -> None:

@@ -20,9 +20,9 @@ from discreet.data.news import Impressions
 from discreet.data.synthetic import news_world
 from discreet.edge.reader.reports import label
 from discreet.evaluation.metrics import ranking_metrics
-from discreet.methods.base import Task
 from discreet.methods.baselines import Content, Recency
 from discreet.methods.click_reports.interest import TopicPrior
+from discreet.methods.method import TrainingTask
 from discreet.privacy.guarantee import Scope
 from discreet.privacy.mechanisms import SubsetSelection, TopicCounts
 from discreet.privacy.noise import SecureNoise
@@ -87,7 +87,7 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, default=3.0, help="what a click costs over its life")
     parser.add_argument("--readers", type=int, default=1500)
     options = parser.parse_args()
-    task = Task(news_world(options.readers, seed=0), "hashed")
+    task = TrainingTask(news_world(options.readers, seed=0), "hashed")
     train, dev = (task.data.splits[name] for name in ("train", "dev"))
     readers = len(task.data.readers)
 

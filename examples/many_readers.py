@@ -19,8 +19,8 @@ from torch import Tensor
 
 from discreet.data.open import open_with_train
 from discreet.experiments.ranking_comparison import measure
-from discreet.methods.base import Task
 from discreet.methods.dp_fedavg import DPFedAvg
+from discreet.methods.method import TrainingTask
 from discreet.privacy.distributed_gaussian import DistributedGaussian
 from discreet.progress import shown, track
 from discreet.training.parties import Parties
@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--split", default="dev")
     parser.add_argument("--text", default="auto")
     options = parser.parse_args()
-    task = Task(open_with_train(options.data), options.text)
+    task = TrainingTask(open_with_train(options.data), options.text)
     here = len(DPFedAvg().setup(task, 0).clients)
     print(f"updates of {here:,} readers, noise on the mean as of {options.readers:,}")
     for epsilon in map(float, options.epsilon.split(",")):

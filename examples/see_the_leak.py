@@ -12,11 +12,11 @@ from pathlib import Path
 
 import torch
 
-from discreet.audits.leak.titles import title_leak
-from discreet.audits.leak.vector import vector_leak
+from discreet.audits.leak.title_leak import title_leak
+from discreet.audits.leak.vector_leak import vector_leak
 from discreet.data.open import open_news
 from discreet.data.synthetic import news_world
-from discreet.methods.base import Task
+from discreet.methods.method import TrainingTask
 
 
 def main() -> None:
@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("--readers", type=int, default=40)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    task = Task(open_news(options.data) if options.data else news_world(200, seed=0), "hashed")
+    task = TrainingTask(open_news(options.data) if options.data else news_world(200, seed=0), "hashed")
 
     print("claimed ε  updates  reached history  unmasked titles whole  history whole  history named  precision")
     for epsilon in (0.01, 1.0):

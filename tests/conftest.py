@@ -78,6 +78,6 @@ def world(tmp_path_factory):
 def task(world):
     """It, opened, with its text."""
     from discreet.data.open import open_news
-    from discreet.methods.base import Task
+    from discreet.methods.method import TrainingTask
 
-    return Task(open_news(world), "hashed")
+    return TrainingTask(open_news(world), "hashed")

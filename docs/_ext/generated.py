@@ -97,7 +97,7 @@ def _http() -> Iterator[str]:
 
 async def _openapi() -> dict[str, Any]:
     """What a server would answer; it need not be started for that."""
-    from discreet.serving.app import create_app
+    from discreet.serving.endpoints import create_app
 
     server = httpx.ASGITransport(create_app(None, admin_token="documentation"))  # type: ignore[arg-type]
     async with httpx.AsyncClient(transport=server, base_url="http://server") as client:

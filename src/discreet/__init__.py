@@ -22,13 +22,13 @@ _PUBLIC = {
     "open_ratings": "discreet.data.open",
     "NewsData": "discreet.data.news",
     "Ratings": "discreet.data.ratings",
-    "Method": "discreet.methods.base",
-    "Task": "discreet.methods.base",
+    "Method": "discreet.methods.method",
+    "TrainingTask": "discreet.methods.method",
     "Run": "discreet.methods.run",
     "register": "discreet.plugins",
-    "NewsModel": "discreet.models.base",
-    "Needs": "discreet.models.base",
-    "model_settings": "discreet.models.registry",
+    "NewsModel": "discreet.models.news_model",
+    "Needs": "discreet.models.news_model",
+    "model_settings": "discreet.models.model_registry",
     "Random": "discreet.methods.baselines",
     "Popularity": "discreet.methods.baselines",
     "Recency": "discreet.methods.baselines",
@@ -40,15 +40,15 @@ _PUBLIC = {
     "DPFedRec": "discreet.methods.published.dp_fedrec",
     "PrivateRec": "discreet.methods.published.privaterec",
     "DPFedAvg": "discreet.methods.dp_fedavg",
-    "ClickReports": "discreet.methods.click_reports.method",
-    "FrontPage": "discreet.methods.front_page.method",
+    "ClickReports": "discreet.methods.click_reports.click_reports",
+    "FrontPage": "discreet.methods.front_page.front_page",
     "StrictPrivateRec": "discreet.methods.strict_privaterec",
     "UserCodes": "discreet.methods.user_codes",
-    "VendorMethod": "discreet.vendors.method",
-    "NewsFormat": "discreet.data.formats.base",
-    "RatingsFormat": "discreet.data.formats.base",
-    "Mechanism": "discreet.privacy.mechanisms.base",
-    "Audit": "discreet.audits.registry",
+    "VendorMethod": "discreet.vendors.vendor_method",
+    "NewsFormat": "discreet.data.formats.data_format",
+    "RatingsFormat": "discreet.data.formats.data_format",
+    "Mechanism": "discreet.privacy.mechanisms.mechanism",
+    "Audit": "discreet.audits.audit_registry",
     "Local": "discreet.vendors.methods.baselines",
     "Full": "discreet.vendors.methods.baselines",
     "GibbsMF": "discreet.vendors.gibbs",
@@ -70,17 +70,17 @@ __all__ = ["__version__", *_PUBLIC]
 
 if TYPE_CHECKING:
     from discreet.api import audit, compare, compare_vendors
-    from discreet.audits.registry import Audit
-    from discreet.data.formats.base import NewsFormat, RatingsFormat
+    from discreet.audits.audit_registry import Audit
+    from discreet.data.formats.data_format import NewsFormat, RatingsFormat
     from discreet.data.news import NewsData
     from discreet.data.open import open_news, open_ratings
     from discreet.data.ratings import Ratings
     from discreet.errors import DiscreetError
-    from discreet.methods.base import Method, Task
     from discreet.methods.baselines import Combined, Content, Popularity, Random, Recency
-    from discreet.methods.click_reports.method import ClickReports
+    from discreet.methods.click_reports.click_reports import ClickReports
     from discreet.methods.dp_fedavg import DPFedAvg
-    from discreet.methods.front_page.method import FrontPage
+    from discreet.methods.front_page.front_page import FrontPage
+    from discreet.methods.method import Method, TrainingTask
     from discreet.methods.published.centralized import Centralized
     from discreet.methods.published.dp_fedrec import DPFedRec
     from discreet.methods.published.fednewsrec import FedNewsRec
@@ -89,14 +89,13 @@ if TYPE_CHECKING:
     from discreet.methods.run import Run
     from discreet.methods.strict_privaterec import StrictPrivateRec
     from discreet.methods.user_codes import UserCodes
-    from discreet.models.base import Needs, NewsModel
-    from discreet.models.registry import model_settings
+    from discreet.models.model_registry import model_settings
+    from discreet.models.news_model import Needs, NewsModel
     from discreet.plugins import register
     from discreet.privacy.guarantee import Guarantee
-    from discreet.privacy.mechanisms.base import Mechanism
+    from discreet.privacy.mechanisms.mechanism import Mechanism
     from discreet.privacy.release import Release
     from discreet.vendors.gibbs import GibbsMF
-    from discreet.vendors.method import VendorMethod
     from discreet.vendors.methods.baselines import Full, Local
     from discreet.vendors.methods.cmf import CMF
     from discreet.vendors.methods.dpals import DPALS
@@ -104,6 +103,7 @@ if TYPE_CHECKING:
     from discreet.vendors.methods.hua import Hua
     from discreet.vendors.methods.liu import Liu
     from discreet.vendors.sharing import Sharing
+    from discreet.vendors.vendor_method import VendorMethod
 
 
 def __getattr__(name: str) -> Any:

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from discreet.audits.report import Findings
+from discreet.audits.findings import Findings
 from discreet.data.news import NewsData
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
 from discreet.experiments.ranking_results import Comparison
 from discreet.experiments.rating_results import VendorComparison
-from discreet.methods.base import Method, Task
+from discreet.methods.method import Method, TrainingTask
 from discreet.plugins import load_plugins
-from discreet.vendors.method import VendorMethod
+from discreet.vendors.vendor_method import VendorMethod
 
 
 def compare(
@@ -41,13 +41,13 @@ def compare(
     """
     from discreet.experiments.cache import MeasurementCache
     from discreet.experiments.ranking_comparison import compare as run_comparison
-    from discreet.methods.registry import make_method
+    from discreet.methods.method_registry import make_method
 
     chosen = [make_method(method) if isinstance(method, str) else method for method in methods]
     if not chosen:
         raise DiscreetError("there is no method to compare; name one at least")
     cache = MeasurementCache(None if measurements is None else Path(measurements))
-    return run_comparison(Task(data, text), chosen, split, range(seeds), cache)
+    return run_comparison(TrainingTask(data, text), chosen, split, range(seeds), cache)
 
 
 def compare_vendors(
@@ -75,8 +75,8 @@ def compare_vendors(
     from discreet.experiments.rating_comparison import Design
     from discreet.experiments.rating_comparison import compare as run_comparison
     from discreet.vendors.gibbs import GibbsMF
-    from discreet.vendors.method import Setting
-    from discreet.vendors.registry import make_methods
+    from discreet.vendors.vendor_method import Setting
+    from discreet.vendors.vendor_registry import make_methods
 
     plan = Design(vendors, seed=seed, **design)
     setting = Setting(GibbsMF(), plan.distribution, vendors)

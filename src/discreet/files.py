@@ -43,7 +43,7 @@ def replacing_file(path: Path, mode: int = 0o644) -> Iterator[Path]:
 
 
 @contextmanager
-def lasting_file(path: Path) -> Iterator[Path]:
+def durable_file(path: Path) -> Iterator[Path]:
     """As `replacing_file`, for what must not be forgotten: it is on the disk when the block has ended.
 
     Only its owner can read it.

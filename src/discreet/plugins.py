@@ -26,12 +26,12 @@ from discreet.extras import needing_extras
 
 GROUP = "discreet.plugins"
 REGISTRIES = {
-    "discreet.methods.base:Method": "discreet.methods.registry:METHODS",
-    "discreet.models.base:NewsModel": "discreet.models.registry:MODELS",
-    "discreet.vendors.method:VendorMethod": "discreet.vendors.registry:METHODS",
-    "discreet.data.formats.base:DataFormat": "discreet.data.formats.registry:FORMATS",
-    "discreet.privacy.mechanisms.base:Mechanism": "discreet.privacy.mechanisms.registry:MECHANISMS",
-    "discreet.audits.registry:Audit": "discreet.audits.registry:AUDITS",
+    "discreet.methods.method:Method": "discreet.methods.method_registry:METHODS",
+    "discreet.models.news_model:NewsModel": "discreet.models.model_registry:MODELS",
+    "discreet.vendors.vendor_method:VendorMethod": "discreet.vendors.vendor_registry:METHODS",
+    "discreet.data.formats.data_format:DataFormat": "discreet.data.formats.format_registry:FORMATS",
+    "discreet.privacy.mechanisms.mechanism:Mechanism": "discreet.privacy.mechanisms.mechanism_registry:MECHANISMS",
+    "discreet.audits.audit_registry:Audit": "discreet.audits.audit_registry:AUDITS",
 }
 """The registry of each base class. They are named, not imported: they stand in higher layers."""
 

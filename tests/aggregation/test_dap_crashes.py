@@ -15,7 +15,7 @@ from discreet.aggregation.dap import messages as m
 from discreet.aggregation.noise import noise_deviation
 
 VALUES = (0, 1, 1)
-MOST_POINTS = 400
+MAX_POINTS = 400
 
 
 class Killed(BaseException):
@@ -89,7 +89,7 @@ def test_a_kill_at_every_point(epsilon, tmp_path):
     finished, kill_at = False, 0
     while not finished:
         kill_at += 1
-        assert kill_at < MOST_POINTS
+        assert kill_at < MAX_POINTS
         folder = tmp_path / str(kill_at)
         folder.mkdir()
         point, told = Points(kill_at), {"leader": set(), "helper": set()}

@@ -11,13 +11,13 @@ import pytest
 from aggregation_tasks import task
 
 from discreet.aggregation.task import Kind, NoiseKind, Task
-from discreet.audits import sums as audits
+from discreet.audits import sum_noise as audits
+from discreet.audits.audit_registry import selected
+from discreet.audits.audit_run import run
 from discreet.audits.black_box import BlackBox
 from discreet.audits.hockey_stick import exact_epsilon
-from discreet.audits.registry import selected
-from discreet.audits.run import run
 from discreet.audits.scores import Nearness
-from discreet.audits.sums import OtherAggregator, SumView, audited_task
+from discreet.audits.sum_noise import NoisySumView, OtherAggregator, audited_task
 from discreet.privacy.accounting import compose
 
 
@@ -84,13 +84,13 @@ def test_noise_that_is_split_between_the_aggregators_is_refuted(
     genuine = audits.share_noise
     monkeypatch.setattr(audits, "share_noise", lambda some, noise: genuine(some, noise) // 2)
     some = audited_task(Kind.SUMVEC, 2, 60, 60, 1.0, 0.0)
-    views = SumView(some, (60, 0), other), SumView(some, (0, 0), other)
+    views = NoisySumView(some, (60, 0), other), NoisySumView(some, (0, 0), other)
     bound = BlackBox(*views, runs=20_000, scores=(Nearness(1, ((60, 0), (0, 0))),)).lower_bound(1e-6, 1)
     assert bound > 1.3
 
 
 def test_shares_in_the_field_hide_the_reader_but_for_the_sum() -> None:
     some = audited_task(Kind.MULTIHOT, 2, 1, 1, 100.0, 0.0)
-    seen = SumView(some, (1, 0), OtherAggregator.SILENT)(2_000, 0)
+    seen = NoisySumView(some, (1, 0), OtherAggregator.SILENT)(2_000, 0)
     assert math.isclose(np.mean(seen[:, 0] == 1), 1)
     assert math.isclose(np.mean(seen[:, 1] == 0), 1)

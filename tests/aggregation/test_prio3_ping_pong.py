@@ -6,20 +6,20 @@ import random
 
 import pytest
 
-from discreet.aggregation.prio3 import NONCE_SIZE, InvalidReportError, Prio3, ReportShare
+from discreet.aggregation.prio3 import NONCE_SIZE, InvalidReportError, Prio3, VerifierInput
 from discreet.aggregation.prio3.ping_pong import helper_init, leader_continued, leader_init
 
 CTX, KEY = b"ping-pong", bytes(range(32))
 
 
-def report_shares(prio3: Prio3, measurements: list[int]) -> tuple[list[ReportShare], list[ReportShare]]:
+def report_shares(prio3: Prio3, measurements: list[int]) -> tuple[list[VerifierInput], list[VerifierInput]]:
     chance = random.Random(2)
     leader, helper = [], []
     for measurement in measurements:
         nonce = chance.randbytes(NONCE_SIZE)
         public, inputs = prio3.shard(CTX, measurement, nonce, chance.randbytes(prio3.rand_size))
-        leader.append(ReportShare(nonce, public, inputs[0]))
-        helper.append(ReportShare(nonce, public, inputs[1]))
+        leader.append(VerifierInput(nonce, public, inputs[0]))
+        helper.append(VerifierInput(nonce, public, inputs[1]))
     return leader, helper
 
 
@@ -44,7 +44,7 @@ def test_a_job(prio3: Prio3, result: object) -> None:
 def test_messages_that_are_out_of_place() -> None:
     prio3 = Prio3.histogram(2, 2)
     leader, helper = report_shares(prio3, [1] * 8)
-    leader[7] = ReportShare(leader[7].nonce, leader[7].public_share, b"")
+    leader[7] = VerifierInput(leader[7].nonce, leader[7].public_share, b"")
     sent = leader_init(prio3, KEY, CTX, leader)
     assert sent[7] is None
     outbound = [first.outbound if first else b"" for first in sent]
@@ -53,7 +53,7 @@ def test_messages_that_are_out_of_place() -> None:
     outbound[2] = outbound[2] + b"\0"
     outbound[3] = b""
     outbound[4] = outbound[5]
-    helper[6] = ReportShare(helper[6].nonce, helper[6].public_share, bytes(64))
+    helper[6] = VerifierInput(helper[6].nonce, helper[6].public_share, bytes(64))
     answers = helper_init(prio3, KEY, CTX, helper, outbound)
     assert [answer is not None for answer in answers] == [False] * 5 + [True, False, False]
     first, answer = sent[5], answers[5]
@@ -77,5 +77,5 @@ def test_a_public_share_that_differs_between_aggregators_is_rejected_by_the_help
     other = bytes(32) + helper[0].public_share[32:]
     sent = leader_init(prio3, KEY, CTX, leader)
     assert sent[0] is not None
-    tampered = [ReportShare(helper[0].nonce, other, helper[0].input_share)]
+    tampered = [VerifierInput(helper[0].nonce, other, helper[0].input_share)]
     assert helper_init(prio3, KEY, CTX, tampered, [sent[0].outbound]) == [None]

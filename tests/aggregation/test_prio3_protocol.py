@@ -14,12 +14,12 @@ from discreet.aggregation.prio3 import (
     NONCE_SIZE,
     InvalidReportError,
     Prio3,
-    ReportShare,
+    VerifierInput,
     best_chunk_length,
-    rows,
     verifier_shares_to_message_batch,
     verify_init_batch,
 )
+from discreet.aggregation.prio3 import report_rows as rows
 from discreet.aggregation.prio3.fields import FIELD64, FIELD128
 from discreet.errors import DiscreetError
 
@@ -231,12 +231,12 @@ def test_a_batch_is_the_reports_one_by_one(threads: int, monkeypatch: pytest.Mon
     for number in range(11):
         nonce = chance.randbytes(NONCE_SIZE)
         reports.append((nonce, *prio3.shard(CTX, number % 10, nonce, chance.randbytes(prio3.rand_size))))
-    shares = [[ReportShare(nonce, public, inputs[agg]) for nonce, public, inputs in reports] for agg in range(2)]
-    shares[0][2] = ReportShare(shares[0][2].nonce, shares[0][2].public_share, b"short")
-    shares[1][4] = ReportShare(b"", shares[1][4].public_share, shares[1][4].input_share)
+    shares = [[VerifierInput(nonce, public, inputs[agg]) for nonce, public, inputs in reports] for agg in range(2)]
+    shares[0][2] = VerifierInput(shares[0][2].nonce, shares[0][2].public_share, b"short")
+    shares[1][4] = VerifierInput(b"", shares[1][4].public_share, shares[1][4].input_share)
     overflow = b"\xff" * 16 + shares[0][6].input_share[16:]
-    shares[0][6] = ReportShare(shares[0][6].nonce, shares[0][6].public_share, overflow)
-    shares[1][8] = ReportShare(shares[1][8].nonce, shares[1][8].public_share, bytes(64))
+    shares[0][6] = VerifierInput(shares[0][6].nonce, shares[0][6].public_share, overflow)
+    shares[1][8] = VerifierInput(shares[1][8].nonce, shares[1][8].public_share, bytes(64))
     first = [verify_init_batch(prio3, KEY, CTX, agg, shares[agg], threads) for agg in range(2)]
     for agg in range(2):
         for share, done in zip(shares[agg], first[agg], strict=True):

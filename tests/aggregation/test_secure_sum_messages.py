@@ -10,7 +10,7 @@ from plain_contributions import plain
 from secure_sum_rounds import stop_before
 
 from discreet.aggregation.secure_sum import Step
-from discreet.aggregation.secure_sum import messages as kinds
+from discreet.aggregation.secure_sum import sum_messages as kinds
 from discreet.aggregation.secure_sum.refusals import Duplicate, MalformedMessage, Refused
 
 KINDS = [
@@ -20,8 +20,8 @@ KINDS = [
     kinds.Delivery,
     kinds.MaskedInput,
     kinds.Survivors,
-    kinds.Agreement,
-    kinds.Agreements,
+    kinds.SurvivorAgreement,
+    kinds.SurvivorAgreements,
     kinds.Unmasking,
 ]
 

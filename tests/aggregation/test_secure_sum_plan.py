@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from scipy.stats import hypergeom
 from secure_sum_rounds import terms_for
 
-from discreet.aggregation.secure_sum import Plan
-from discreet.aggregation.secure_sum.plan import COMPLETE_UP_TO
+from discreet.aggregation.secure_sum import SumPlan
+from discreet.aggregation.secure_sum.sum_plan import COMPLETE_UP_TO
 
 
 @pytest.mark.parametrize("clients", [51, 100, 200, 1000, 10_000])
 def test_default_plans_of_many_clients_are_sparse_private_and_reliable(clients):
-    plan = Plan.default(clients)
+    plan = SumPlan.default(clients)
     colluding, dropping = clients // 10, clients // 5
     risks = plan.risks(colluding, dropping)
     assert not plan.is_complete
@@ -27,27 +27,27 @@ def test_default_plans_of_many_clients_are_sparse_private_and_reliable(clients):
 
 
 def test_the_degree_grows_with_the_logarithm():
-    degrees = [Plan.default(clients).degree for clients in (1000, 10_000, 100_000)]
+    degrees = [SumPlan.default(clients).degree for clients in (1000, 10_000, 100_000)]
     assert degrees[2] - degrees[1] < degrees[1] - degrees[0] < 100
 
 
 @pytest.mark.parametrize("clients", [100, 1000])
 def test_no_smaller_degree_would_do(clients):
-    plan = Plan.default(clients)
+    plan = SumPlan.default(clients)
     for threshold in range((plan.degree - 2) // 2 + 1, plan.degree):
-        risks = Plan(clients, plan.degree - 2, threshold, plan.quorum).risks(clients // 10, clients // 5)
+        risks = SumPlan(clients, plan.degree - 2, threshold, plan.quorum).risks(clients // 10, clients // 5)
         assert not (risks.private and risks.reliable)
 
 
 @pytest.mark.parametrize("clients", [2, 3, 10, COMPLETE_UP_TO])
 def test_few_clients_have_the_complete_graph(clients):
-    plan = Plan.default(clients)
+    plan = SumPlan.default(clients)
     assert plan.is_complete
     assert plan.threshold == plan.quorum == math.floor(2 * clients / 3) + 1
 
 
 def test_the_complete_graph_is_safe_just_as_long_as_twice_the_threshold_exceeds_clients_and_colluding():
-    plan = Plan.complete(9, 7)
+    plan = SumPlan.complete(9, 7)
     assert plan.risks(4, 2) == plan.risks(0, 0)
     assert plan.risks(4, 2).private
     assert plan.risks(4, 2).reliable
@@ -62,7 +62,7 @@ def test_risks_are_the_formulas_of_scipy(data):
     degree = 2 * data.draw(st.integers(3, (clients - 2) // 2))
     threshold = data.draw(st.integers(degree // 2 + 1, degree + 1))
     colluding, dropping = data.draw(st.integers(0, clients // 5)), data.draw(st.integers(0, clients // 5))
-    risks = Plan(clients, degree, threshold, clients - dropping).risks(colluding, dropping)
+    risks = SumPlan(clients, degree, threshold, clients - dropping).risks(colluding, dropping)
     both = (clients - colluding) * hypergeom.sf(2 * threshold - degree - 2, clients - 1, colluding, degree)
     stuck = (clients - dropping) * hypergeom.sf(degree - threshold + 1, clients - 1, dropping, degree)
     if dropping:
@@ -74,7 +74,7 @@ def test_risks_are_the_formulas_of_scipy(data):
 def test_a_split_is_as_rare_as_its_bound_says():
     """Random sets of absent clients in a circle of 40 with 6 neighbours each."""
     clients, gone, draws = 40, 10, 2000
-    bound = Plan(clients, 6, 4, clients - gone).risks(0, gone).split
+    bound = SumPlan(clients, 6, 4, clients - gone).risks(0, gone).split
     circle = nx.circulant_graph(clients, [1, 2, 3])
     random = np.random.default_rng(5)
     staying = (random.choice(clients, clients - gone, replace=False) for _ in range(draws))
@@ -86,12 +86,14 @@ def test_fewer_absent_clients_than_the_degree_never_split_the_circle():
     circle = nx.circulant_graph(9, [1, 2])
     for gone in combinations(range(9), 3):
         assert nx.is_connected(circle.subgraph(set(range(9)) - set(gone)))
-    assert Plan(9, 4, 4, 6).risks(0, 3).split == 0
-    assert Plan(9, 4, 4, 5).risks(0, 4).split > 0
+    assert SumPlan(9, 4, 4, 6).risks(0, 3).split == 0
+    assert SumPlan(9, 4, 4, 5).risks(0, 4).split > 0
     assert not nx.is_connected(circle.subgraph({0, 3, 4, 5, 6}))
 
 
-@pytest.mark.parametrize(("clients", "plan"), [(7, Plan.complete(7)), (8, Plan.complete(8)), (30, Plan(30, 6, 5, 25))])
+@pytest.mark.parametrize(
+    ("clients", "plan"), [(7, SumPlan.complete(7)), (8, SumPlan.complete(8)), (30, SumPlan(30, 6, 5, 25))]
+)
 def test_neighbours_are_mutual_as_many_as_planned_and_shuffled_by_the_session(clients, plan):
     terms, _ = terms_for(clients, plan=plan)
     one, other = terms.neighbours(bytes(32)), terms.neighbours(b"\1" * 32)
@@ -107,9 +109,9 @@ def test_neighbours_are_mutual_as_many_as_planned_and_shuffled_by_the_session(cl
 )
 def test_plans_that_cannot_be_safe_are_errors(numbers):
     with pytest.raises(ValueError, match=r"must be|needs"):
-        Plan(*numbers)
+        SumPlan(*numbers)
 
 
 def test_no_plan_where_too_many_collude():
     with pytest.raises(ValueError, match=r"use Plan\.complete"):
-        Plan.sparse(60, 20, 20)
+        SumPlan.sparse(60, 20, 20)

@@ -7,8 +7,7 @@ import pytest
 from plain_contributions import plain
 from secure_sum_rounds import stop_before, terms_for
 
-from discreet.aggregation.secure_sum import Client, Identity, Step
-from discreet.aggregation.secure_sum.messages import Agreement, Agreements, Survivors
+from discreet.aggregation.secure_sum import Identity, Step, SumClient
 from discreet.aggregation.secure_sum.refusals import (
     Duplicate,
     MalformedMessage,
@@ -21,8 +20,9 @@ from discreet.aggregation.secure_sum.refusals import (
     UnknownClient,
     WrongSignature,
 )
-from discreet.aggregation.secure_sum.sharing import PRIME, share_to_bytes
-from discreet.aggregation.secure_sum.terms import survivors_digest
+from discreet.aggregation.secure_sum.secret_sharing import PRIME, share_to_bytes
+from discreet.aggregation.secure_sum.sum_messages import SurvivorAgreement, SurvivorAgreements, Survivors
+from discreet.aggregation.secure_sum.sum_terms import survivors_digest
 
 STEPS = list(Step)[:-1]
 
@@ -200,7 +200,7 @@ def test_a_client_refuses_keys_that_the_server_has_tampered_with():
     game = stop_before(Step.SHARE)
     client, mine = game.clients[0], game.answers[Step.ADVERTISE].advertisements[0]
     stranger = Identity.generate(8)
-    eavesdropper = Client(
+    eavesdropper = SumClient(
         replace(game.terms, roster={**game.terms.roster, 1: stranger.public}), replace(stranger, client=1)
     )
     forged = eavesdropper.advertise()
@@ -307,12 +307,12 @@ def shares_gained(told_dropped, colluding, clients=5, threshold=4):
     game = stop_before(Step.AGREE, clients, threshold=threshold)
     session = game.terms.session(game.answers[Step.ADVERTISE])
     everybody = tuple(range(clients))
-    signed: dict[tuple[int, ...], list[Agreement]] = {everybody: [], everybody[1:]: []}
+    signed: dict[tuple[int, ...], list[SurvivorAgreement]] = {everybody: [], everybody[1:]: []}
     for story, agreements in signed.items():
         digest = survivors_digest(session, everybody, story)
         for u in everybody:
             if u in colluding:
-                agreement = Agreement(context=session, sender=u, digest=digest).signed(game.identities[u])
+                agreement = SurvivorAgreement(context=session, sender=u, digest=digest).signed(game.identities[u])
                 agreements.append(agreement)
             elif (u in told_dropped) == (story != everybody):
                 try:
@@ -325,7 +325,7 @@ def shares_gained(told_dropped, colluding, clients=5, threshold=4):
             continue
         story = everybody[1:] if u in told_dropped else everybody
         try:
-            given = game.clients[u].unmask(Agreements(context=session, agreements=tuple(signed[story])))
+            given = game.clients[u].unmask(SurvivorAgreements(context=session, agreements=tuple(signed[story])))
         except Refused:
             continue
         keys += 0 in dict(given.key_shares)
@@ -358,7 +358,7 @@ def test_signatures_of_two_stories_are_told_apart():
     signed = tuple(game.clients[u].agree(Survivors(context=session, clients=story)) for u, story in stories.items())
     for u in stories:
         with pytest.raises(SurvivorsDisagree, match="told of other survivors"):
-            game.clients[u].unmask(Agreements(context=session, agreements=signed))
+            game.clients[u].unmask(SurvivorAgreements(context=session, agreements=signed))
 
 
 def test_terms_told_differently_do_not_meet():
@@ -366,5 +366,5 @@ def test_terms_told_differently_do_not_meet():
     terms, identities = terms_for(4, threshold=3)
     other = replace(terms, plan=replace(terms.plan, threshold=4))
     game = stop_before(Step.ADVERTISE, terms=terms, identities=identities)
-    refuses(game, Client(other, identities[0]).advertise(), Replay)
+    refuses(game, SumClient(other, identities[0]).advertise(), Replay)
     assert terms.digest == replace(terms).digest

@@ -8,7 +8,7 @@ from plain_contributions import NOTHING, plain
 from secure_sum_rounds import ROUND_ID, stop_before, terms_for
 
 from discreet.aggregation.contribution import Contribution
-from discreet.aggregation.secure_sum import Client, Identity, Plan, Step, Terms, run_round, secure_sum
+from discreet.aggregation.secure_sum import Identity, Step, SumClient, SumPlan, SumTerms, run_round, secure_sum
 from discreet.aggregation.secure_sum.refusals import TooFewClients, UnknownClient
 from discreet.privacy.guarantee import Guarantee, Scope
 
@@ -62,7 +62,7 @@ def test_many_clients_on_a_sparse_graph_with_every_tolerated_dropout(clients, le
 
 
 def test_one_dropout_more_than_a_sparse_plan_tolerates_is_refused():
-    terms, identities = terms_for(12, plan=Plan(12, 6, 4, 9))
+    terms, identities = terms_for(12, plan=SumPlan(12, 6, 4, 9))
     vectors = dict.fromkeys(range(12), plain(np.arange(3)))
     assert run_round(terms, identities, vectors, dict.fromkeys(range(3), Step.MASK)).values.tolist() == [0, 9, 18]
     with pytest.raises(TooFewClients, match="step MASK: 8 clients, but the plan needs 9"):
@@ -71,7 +71,7 @@ def test_one_dropout_more_than_a_sparse_plan_tolerates_is_refused():
 
 def test_a_secret_out_of_reach_in_a_sparse_graph_is_refused():
     """The quorum is there until the end, but the last step loses too many neighbours of somebody."""
-    terms, identities = terms_for(12, plan=Plan(12, 4, 4, 7))
+    terms, identities = terms_for(12, plan=SumPlan(12, 4, 4, 7))
     with pytest.raises(TooFewClients, match="rebuilding a secret"):
         run_round(
             terms, identities, dict.fromkeys(range(12), plain(np.arange(3))), dict.fromkeys(range(7), Step.UNMASK)
@@ -118,7 +118,7 @@ def test_inputs_that_do_not_fit_are_errors_and_can_be_put_right(vector, problem)
         {"round_id": b"short"},
         {"bits": 24},
         {"length": 0},
-        {"plan": Plan.complete(4)},
+        {"plan": SumPlan.complete(4)},
         {"roster": {0: b"", 1: b"x", 2: b"y"}},
     ],
 )
@@ -126,19 +126,19 @@ def test_terms_that_cannot_be_right_are_errors(wrong):
     terms, _ = terms_for(3)
     fields = {"round_id": ROUND_ID, "roster": terms.roster, "plan": terms.plan, "length": 3, "bits": 32}
     with pytest.raises(ValueError, match=r"\d|key"):
-        Terms(**(fields | wrong))
+        SumTerms(**(fields | wrong))
 
 
 def test_two_names_of_one_key_are_an_error():
     key = Identity.generate(0).public
     with pytest.raises(ValueError, match="same key"):
-        Terms(ROUND_ID, {0: key, 1: key}, Plan.complete(2), 1)
+        SumTerms(ROUND_ID, {0: key, 1: key}, SumPlan.complete(2), 1)
 
 
 def test_only_who_is_in_the_roster_takes_part():
     terms, _ = terms_for(3)
     with pytest.raises(UnknownClient):
-        Client(terms, Identity.generate(1))
+        SumClient(terms, Identity.generate(1))
 
 
 def test_a_sum_has_the_guarantee_of_what_was_given_and_only_one():

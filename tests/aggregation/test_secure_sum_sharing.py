@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.aggregation.secure_sum.refusals import MalformedShare, TooFewClients
-from discreet.aggregation.secure_sum.sharing import (
+from discreet.aggregation.secure_sum.secret_sharing import (
     PRIME,
     evaluate,
     join,

@@ -11,7 +11,7 @@ from secure_sum_rounds import residues, stop_before
 from discreet.aggregation.secure_sum import Step
 from discreet.aggregation.secure_sum.keys import pair_mask_key, self_mask_key
 from discreet.aggregation.secure_sum.masks import DTYPES, add_mask
-from discreet.aggregation.secure_sum.server import Server
+from discreet.aggregation.secure_sum.sum_server import SumServer
 
 ALPHA = 1e-6
 LENGTH = 40_000
@@ -50,7 +50,7 @@ def known_to_the_server(game, u):
     """Client u's masked input minus all masks that the server could rebuild: its own, and those with client 4."""
     left = residues(game.sent[Step.MASK][u]).copy()
     session = game.terms.session(game.answers[Step.ADVERTISE])
-    server: Server = game.server
+    server: SumServer = game.server
     add_mask(left, self_mask_key(server._rebuilt_seed(u), u, session), subtract=True)
     public = {one.sender: one.masking_key for one in game.answers[Step.ADVERTISE].advertisements}
     key = pair_mask_key(server._rebuilt_key(4), 4, u, public[u], session)

@@ -44,7 +44,7 @@ def without_extras(*words):
     "module",
     [
         "discreet",
-        "discreet.edge.reader.client",
+        "discreet.edge.reader.reader_client",
         "discreet.privacy.ledger",
         "discreet.privacy.mechanisms",
         "discreet.privacy.accounting",
@@ -58,7 +58,7 @@ def test_a_device_imports_no_heavy_library(module):
 
 
 @pytest.mark.parametrize(
-    "module", ["discreet.privacy.accounting.composition", "discreet.privacy.participation", "discreet.cli.app"]
+    "module", ["discreet.privacy.accounting.composition", "discreet.privacy.participation_cost", "discreet.cli.app"]
 )
 def test_the_privacy_core_needs_no_extra(module):
     done = python(f"{WITHOUT_EXTRAS}\nimport {module}")

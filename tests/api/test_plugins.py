@@ -7,11 +7,11 @@ from typing import ClassVar
 import pytest
 
 import discreet as d
-from discreet.data.formats.base import NewsFormat
-from discreet.data.formats.registry import FORMATS, recognise
+from discreet.data.formats.data_format import NewsFormat
+from discreet.data.formats.format_registry import FORMATS, recognise
 from discreet.plugins import REGISTRIES, Registry, resolve, summary
-from discreet.vendors.method import VendorMethod
-from discreet.vendors.registry import METHODS
+from discreet.vendors.vendor_method import VendorMethod
+from discreet.vendors.vendor_registry import METHODS
 
 
 def test_every_registry_and_all_that_it_ships_is_there():

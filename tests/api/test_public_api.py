@@ -12,7 +12,7 @@ import pytest
 
 import discreet as d
 from discreet.data.synthetic import news_world
-from discreet.methods.registry import METHODS
+from discreet.methods.method_registry import METHODS
 from discreet.tabular import FORMATS
 
 HEAVY = {"torch", "polars", "numba", "matplotlib", "scipy", "numpy", "fastapi", "pandas"}

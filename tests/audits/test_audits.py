@@ -24,13 +24,13 @@ from discreet.audits import (
     run,
     selected,
 )
+from discreet.audits.audit_registry import AUDITS
+from discreet.audits.audit_run import FAMILY_ERROR, error_each
 from discreet.audits.bounds import clopper_pearson, epsilon_bound, mu_bound
 from discreet.audits.enumeration import largest_log_ratio
+from discreet.audits.findings import plot, to_json
 from discreet.audits.float_leak import NumpyLaplaceReach
 from discreet.audits.paths import exact_distribution
-from discreet.audits.registry import AUDITS
-from discreet.audits.report import plot, to_json
-from discreet.audits.run import FAMILY_ERROR, error_each
 from discreet.audits.sampling import AHEAD, WhenMasked, numbers
 from discreet.audits.scores import Nearness, likelier_by_frequency
 from discreet.errors import DiscreetError

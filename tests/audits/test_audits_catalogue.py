@@ -12,14 +12,14 @@ import pytest
 
 import discreet.audits.mechanisms  # noqa: F401 - registers
 from discreet.audits import Audit, Measure, register, registered, run, selected
+from discreet.audits.audit_registry import AUDITS
+from discreet.audits.audit_run import FAMILY_ERROR
 from discreet.audits.claims import between, exactly
-from discreet.audits.registry import AUDITS
-from discreet.audits.run import FAMILY_ERROR
 from discreet.cli import run as command
 from discreet.privacy.guarantee import Status
 from discreet.privacy.mechanisms.discrete import DiscreteLaplace
+from discreet.privacy.mechanisms.mechanism_registry import MECHANISMS
 from discreet.privacy.mechanisms.randomized_response import RandomizedResponse
-from discreet.privacy.mechanisms.registry import MECHANISMS
 from discreet.privacy.release import LatticePayload
 
 
@@ -68,7 +68,7 @@ def test_every_published_variant_has_a_corrected_one_beside_it():
 
 
 def test_every_audit_can_be_sent_to_another_process():
-    from discreet.audits.run import _travels
+    from discreet.audits.audit_run import _travels
 
     assert [audit.name for audit in registered() if not _travels(audit)] == []
 

@@ -5,12 +5,13 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from discreet.aggregation.secure_sum.plan import Plan, Risks
+from discreet.aggregation.secure_sum.sum_plan import Risks, SumPlan
 from discreet.audits import hostile_nodes as hostile
 from discreet.audits import hostile_training as hostile_nodes
 from discreet.audits import hostile_vendors as hostile_vendors
-from discreet.edge.node import host, training
-from discreet.edge.vendor import sharing as vendors_job
+from discreet.edge.node import host
+from discreet.edge.node import training_node as training
+from discreet.edge.vendor import sharing_node as vendors_job
 from discreet.errors import DiscreetError
 from discreet.methods.dp_fedavg import DPFedAvg
 from discreet.training.clients import Clients
@@ -111,7 +112,7 @@ def take_any_task(patch):
 
 
 def trust_everybody(patch):
-    patch.setattr(Plan, "risks", lambda *_: Risks(0.0, 0.0, 0.0))
+    patch.setattr(SumPlan, "risks", lambda *_: Risks(0.0, 0.0, 0.0))
 
 
 def refuse_overflow(patch):
@@ -139,7 +140,7 @@ def fail_over_readers(patch):
 
 def fail_over_readers_aloud(patch):
     fail_over_readers(patch)
-    patch.setattr(training, "_NobodyJoins", lambda chance: chance)
+    patch.setattr(training, "_NobodyJoins", lambda randomness: randomness)
 
 
 @pytest.mark.parametrize(

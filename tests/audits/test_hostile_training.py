@@ -16,7 +16,7 @@ from discreet.methods.published.dp_fedrec import DPFedRec
 from discreet.methods.training_job import write_task
 from discreet.nodes import Assignment
 from discreet.nodes.configuration import NodeSettings
-from discreet.training.chance import SecretChance
+from discreet.training.randomness import SecretRandomness
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def contribution(contribute, method, task, number=1):
 
 def test_noise_from_a_seed_that_the_server_knows_is_no_noise(task, node):
     method = DPFedRec(rounds=1, epsilon=0.01, calibration="exact", model="nrms")
-    assert method.guarantee(method.setup(task, 7).start).epsilon <= node.most_epsilon
+    assert method.guarantee(method.setup(task, 7).start).epsilon <= node.max_epsilon
     with pytest.raises(DiscreetError, match="guarantees nothing"):
         open_job(node, described(method, task, 7).to_bytes())
 
@@ -40,7 +40,7 @@ def test_noise_from_a_seed_that_the_server_knows_is_no_noise(task, node):
 @pytest.mark.parametrize("steps", [1, 2])
 def test_parameters_that_make_updates_overflow_tell_nothing(task, node, tmp_path, steps):
     method = DPFedAvg(rounds=3, local_steps=steps)
-    setup = method.setup(task, 7, chance=SecretChance(tmp_path / "book", "all"))
+    setup = method.setup(task, 7, randomness=SecretRandomness(tmp_path / "book", "all"))
     huge = {name: torch.full_like(value, 3e38) for name, value in setup.start.items()}
     computed = np.concatenate(list(method._computed(setup, huge, 1, np.arange(len(setup.clients)))))
     assert not np.isfinite(computed).all()
@@ -63,7 +63,7 @@ def test_a_node_never_centres_on_what_its_own_readers_were_shown(task, node):
 
 def test_the_server_names_no_file_of_a_node(task, world, monkeypatch):
     asked = []
-    monkeypatch.setattr("discreet.methods.base.encode_texts", lambda texts, source: asked.append(source))
+    monkeypatch.setattr("discreet.methods.method.encode_texts", lambda texts, source: asked.append(source))
     told = dataclasses.replace(described(DPFedAvg(), task, 7), text=str(world / "news.tsv"))
     with pytest.raises(AttributeError):
         told.task(task.data)
@@ -112,7 +112,7 @@ def test_a_server_that_invites_few_brings_all_who_collude_with_it(task, node):
 
 
 def test_a_node_with_simulated_noise_does_not_pass_for_one_with_secret_noise(task, node):
-    method, simulating = DPFedAvg(rounds=3), dataclasses.replace(node, noise="simulated", most_epsilon=math.inf)
+    method, simulating = DPFedAvg(rounds=3), dataclasses.replace(node, noise="simulated", max_epsilon=math.inf)
     with pytest.raises(DiscreetError, match="the server would take it for secret"):
         open_job(simulating, described(method, task, 7).to_bytes())
     open_job(simulating, described(method, task, 7, simulated=True).to_bytes())
@@ -168,7 +168,7 @@ def test_readers_that_cannot_be_used_are_no_reason_to_refuse(task, node, monkeyp
     contribute = open_job(node, described(method, task, 7).to_bytes())
     contribution(contribute, method, task)
     (book,) = (node.folder / "participations").iterdir()
-    SecretChance(book, "others")._write(1, np.arange(3, dtype=np.int32), np.zeros(3, np.int64))
+    SecretRandomness(book, "others")._write(1, np.arange(3, dtype=np.int32), np.zeros(3, np.int64))
     second = contribution(contribute, method, task, 2)
     assert second[:-1].std() > 0.5 * method.multiplier * UNIT
 

@@ -7,22 +7,22 @@ import pytest
 
 from discreet.audits import run, selected
 from discreet.audits.leak.canary import CanaryRow, WordsBesideAttention
-from discreet.audits.leak.titles import Catalogue, title_leak, words_seen
-from discreet.audits.leak.update import Federation
-from discreet.audits.leak.vector import direction, vector_leak
+from discreet.audits.leak.title_leak import TitleCatalogue, title_leak, words_seen
+from discreet.audits.leak.update import AuditedFederation
+from discreet.audits.leak.vector_leak import direction, vector_leak
 from discreet.data.synthetic import news_world
-from discreet.methods.base import Task
+from discreet.methods.method import TrainingTask
 from discreet.methods.published.privaterec import PrivateRec
 
 
 @pytest.fixture(scope="module")
 def task():
-    return Task(news_world(60, articles_per_day=40, seed=3), "hashed")
+    return TrainingTask(news_world(60, articles_per_day=40, seed=3), "hashed")
 
 
 @pytest.fixture(scope="module")
 def watched(task):
-    return Federation.start(PrivateRec(model="nrms", epsilon=0.01), task, seed=0)
+    return AuditedFederation.start(PrivateRec(model="nrms", epsilon=0.01), task, seed=0)
 
 
 # --- titles
@@ -70,7 +70,7 @@ def test_without_noise_the_whole_history_shows_but_for_masks(task):
 
 
 def test_the_cover_names_the_fewest_titles_that_explain_the_words():
-    catalogue = Catalogue.of([[5, 6, 7], [5, 6], [8, 9], [5, 9], [8, 9], [2, 0]], 12)
+    catalogue = TitleCatalogue.of([[5, 6, 7], [5, 6], [8, 9], [5, 9], [8, 9], [2, 0]], 12)
     assert catalogue.title_of.tolist() == [0, 1, 2, 3, 2, 4]
     seen = np.zeros(12, bool)
     seen[[5, 6, 7, 8, 9]] = True

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from chromium import FOLDERS, WEB, blank_page, chromium, files_only, open_device
 
-from discreet.edge.reader.articles import Article, Catalogue
 from discreet.edge.reader.device import Device
-from discreet.edge.reader.terms import Terms
+from discreet.edge.reader.device_catalogue import Article, DeviceCatalogue
+from discreet.edge.reader.publisher_terms import PublisherTerms
 from discreet.privacy.release import Release
 from discreet.protocol.check import check
 
@@ -207,8 +207,8 @@ def test_both_devices_rank_alike(page: Any, tmp_path: Path) -> None:
     """Without a click, where the first page is mixed, and after some."""
     open_device(page, ranking="local", diversity=0.4)
     published = page.evaluate("() => publisher.articles")
-    terms = Terms.from_json(check("model", page.evaluate("() => publisher.model")))
-    articles = Catalogue(Article.from_json(fields, fields["base"], terms) for fields in published)
+    terms = PublisherTerms.from_json(check("model", page.evaluate("() => publisher.model")))
+    articles = DeviceCatalogue(Article.from_json(fields, fields["base"], terms) for fields in published)
     device = Device(tmp_path / "python", terms, articles, clock=lambda: float(page.evaluate("() => window.now")))
     for clicked in ((), ("N3", "N17")):
         for name in clicked:

@@ -15,12 +15,12 @@ import httpx
 from chromium import chromium
 
 from discreet.data.synthetic import news_world
-from discreet.methods.base import Task
-from discreet.methods.click_reports.method import ClickReports
+from discreet.methods.click_reports.click_reports import ClickReports
+from discreet.methods.method import TrainingTask
 from discreet.methods.run import Run
 from discreet.serving.model import load_served
 from discreet.serving.server import open_service
-from discreet.serving.store import Waiting
+from discreet.serving.server_store import Waiting
 
 FEW, MANY = 60, 50_009
 VISITS = 3
@@ -48,7 +48,7 @@ def served(run: Path, count: int) -> Iterator[str]:
         )
         for n in range(count)
     )
-    service.keeper.step()  # encoded here, so that the server is ready at once
+    service.updater.step()  # encoded here, so that the server is ready at once
     service.close()
     command = [sys.executable, "-m", "discreet", "serve", str(run), "--database", str(database), "--port", "0"]
     with subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, text=True) as server:
@@ -76,7 +76,7 @@ def first_visit(browser: Any, address: str) -> tuple[float, int]:
 
 
 def test_a_headline_comes_at_once_from_a_large_catalogue(tmp_path: Path) -> None:
-    task, method = Task(news_world(60, seed=1), "hashed"), ClickReports()
+    task, method = TrainingTask(news_world(60, seed=1), "hashed"), ClickReports()
     Run(method, method.train(task, 0), task.data.name, 0, task.text).save(tmp_path / "run")
     with chromium() as browser, served(tmp_path / "run", FEW) as small, served(tmp_path / "run", MANY) as large:
         visits = [(first_visit(browser, small), first_visit(browser, large)) for _ in range(VISITS)]

@@ -21,8 +21,8 @@ from chromium import CHROMIUM, WEB
 from served_world import serving, small_service, small_world
 
 from discreet.privacy.release import Release
-from discreet.serving.store import Store
-from discreet.serving.tables import open_engine
+from discreet.serving.database_tables import open_engine
+from discreet.serving.server_store import ServerStore
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="the playwright package is not installed")
 expect = sync_api.expect
@@ -42,7 +42,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The small world, served with epochs of a day, the first of which began an hour ago."""
     folder = tmp_path_factory.mktemp("served")
     start = time.strftime("%Y-%m-%dT%H:%M:00+00:00", time.gmtime(time.time() - 3600))
-    store = Store(open_engine(folder / "serving.sqlite"))
+    store = ServerStore(open_engine(folder / "serving.sqlite"))
     store.setting("schedule", json.dumps({"start": start, "length_seconds": DAY}))
     store.close()
     with serving(small_service(folder, ranking="shortlist")) as address:

@@ -165,7 +165,7 @@ def test_synth_refuses_to_overwrite(world, capsys):
 
 
 def test_list_names_every_method(capsys):
-    from discreet.methods.registry import METHODS
+    from discreet.methods.method_registry import METHODS
 
     assert run(["list", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

@@ -6,9 +6,9 @@ import zipfile
 import pytest
 from data_files import mind_line, mind_news, pack, write_adressa, write_globo, write_mind
 
-from discreet.data.check import check_data
-from discreet.data.formats.registry import recognise
+from discreet.data.formats.format_registry import recognise
 from discreet.data.open import open_news
+from discreet.data.validation import check_data
 from discreet.errors import InputError
 
 NOON = 1573646400

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from data_files import DAY, MIDNIGHT, pack, write_adressa, write_globo
 
-from discreet.data.formats.registry import recognise
+from discreet.data.formats.format_registry import recognise
 from discreet.data.open import open_news
 from discreet.errors import InputError
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.data import lines
-from discreet.data.formats.rating_table import read_rating_table
+from discreet.data.formats.ratings_file import read_rating_table
 from discreet.data.open import open_ratings
 from discreet.errors import InputError
 

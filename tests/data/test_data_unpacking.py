@@ -12,8 +12,8 @@ import pytest
 
 from discreet.cli import run
 from discreet.data import lines
-from discreet.data.check import check_data
 from discreet.data.open import open_news, open_ratings
+from discreet.data.validation import check_data
 from discreet.errors import DiscreetError, InputError
 from discreet.text.word_vectors import read_word_vectors
 from discreet.unpacking import MIN_LIMIT, VARIABLE, max_unpacked

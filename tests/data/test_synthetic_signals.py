@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.data.news import Impressions
 from discreet.data.synthetic import NewsWorld, news_world_with_truth
-from discreet.data.synthetic.articles import category_of_subtopic
+from discreet.data.synthetic.article_world import category_of_subtopic
 
 Floats = NDArray[np.float64]
 DEV_DAY = 14 + 4  # counted from the first day of the histories

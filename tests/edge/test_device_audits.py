@@ -13,8 +13,8 @@ from device_vectors import PATH, Scripted, system_bytes, text
 from discreet.audits import leaks, registered, run
 from discreet.audits.hostile_server.recorded import Recordings
 from discreet.audits.reader import BESIDE_OPEN, REPLACED, Log, Requests
-from discreet.edge.reader.client import Client
 from discreet.edge.reader.device import Device
+from discreet.edge.reader.reader_client import ReaderClient
 from discreet.edge.reader.reports import label, label_mechanism, sketch_mechanism
 
 
@@ -27,13 +27,13 @@ def test_registered_audits_hold(audit) -> None:
 
 
 def test_a_limit_that_follows_what_was_read_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = Client._recommend_body
+    honest = ReaderClient._recommend_body
 
-    def telling(self: Client, device: Device, limit: int) -> str:
+    def telling(self: ReaderClient, device: Device, limit: int) -> str:
         topics = sum(click.topic for click in device.history.clicks())
         return json.dumps({**json.loads(honest(self, device, limit)), "limit": 100 + topics})
 
-    monkeypatch.setattr(Client, "_recommend_body", telling)
+    monkeypatch.setattr(ReaderClient, "_recommend_body", telling)
     assert leaks(Requests(), REPLACED, Recordings())
 
 

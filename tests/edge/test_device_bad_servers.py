@@ -13,8 +13,8 @@ import pytest
 from device_server import PublisherServer, serving
 from device_tools import Clock, client_of
 
-from discreet.edge.reader.client import Client
-from discreet.edge.reader.transport import over_http
+from discreet.edge.reader.http_client import over_http
+from discreet.edge.reader.reader_client import ReaderClient
 from discreet.protocol.check import limits
 
 
@@ -76,7 +76,7 @@ def test_one_line_and_the_old_state(tmp_path: Path, name: str) -> None:
     server, clock = PublisherServer(), Clock()
     client_of(server, tmp_path, clock).refresh()
     with answering(BAD[name]) as url:
-        client = Client(url, tmp_path, clock=clock)
+        client = ReaderClient(url, tmp_path, clock=clock)
         problem = client.refresh().problem
         assert problem is not None
         assert "\n" not in problem

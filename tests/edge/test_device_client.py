@@ -12,9 +12,9 @@ import pytest
 from device_server import WEEK, PublisherServer, serving
 from device_tools import Clock, client_of
 
-from discreet.edge.reader.client import Client
-from discreet.edge.reader.settings import Settings
-from discreet.edge.reader.transport import Reply, over_http
+from discreet.edge.reader.http_client import HttpReply, over_http
+from discreet.edge.reader.reader_client import ReaderClient
+from discreet.edge.reader.reader_settings import ReaderSettings
 from discreet.errors import DiscreetError
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.release import Release
@@ -32,7 +32,7 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def client(server: PublisherServer, tmp_path: Path, clock: Clock) -> Client:
+def client(server: PublisherServer, tmp_path: Path, clock: Clock) -> ReaderClient:
     client = client_of(server, tmp_path, clock)
     client.refresh()
     return client
@@ -44,7 +44,7 @@ def bodies(server: PublisherServer, path: str) -> list[dict[str, object]]:
 
 def test_a_whole_life_over_http(server: PublisherServer, tmp_path: Path, clock: Clock) -> None:
     with serving(server) as url:
-        client = Client(url, tmp_path, clock=clock)
+        client = ReaderClient(url, tmp_path, clock=clock)
         assert client.refresh().articles == 40
         front = client.front(5)
         assert [shown.article.id for shown in front.articles] == ["N0", "N1", "N2", "N3", "N4"]
@@ -62,7 +62,7 @@ def test_a_whole_life_over_http(server: PublisherServer, tmp_path: Path, clock: 
         assert release.guarantee.epsilon == server.model["epsilon"][report["kind"]]
 
 
-def test_only_pages_that_are_lacking_are_fetched(server: PublisherServer, client: Client) -> None:
+def test_only_pages_that_are_lacking_are_fetched(server: PublisherServer, client: ReaderClient) -> None:
     fetched = [url for _, url, _, _ in server.sent]
     newest_first = [f"http://news.test/v1/catalogue/{name}" for name, _ in reversed(server.pages())]
     assert fetched == ["http://news.test/v1/model", "http://news.test/v1/catalogue", *newest_first]
@@ -80,10 +80,10 @@ def test_only_pages_that_are_lacking_are_fetched(server: PublisherServer, client
 def test_what_comes_first_is_shown_before_all_pages_are_there(server: PublisherServer, tmp_path: Path) -> None:
     names = [name for name, _ in server.pages()]
 
-    def without_the_first_page(method: str, url: str, headers: Mapping[str, str], body: str | None) -> Reply:
-        return Reply(503, b"{}") if names[0] in url else server(method, url, headers, body)
+    def without_the_first_page(method: str, url: str, headers: Mapping[str, str], body: str | None) -> HttpReply:
+        return HttpReply(503, b"{}") if names[0] in url else server(method, url, headers, body)
 
-    client = Client("http://news.test", tmp_path, transport=without_the_first_page, clock=Clock())
+    client = ReaderClient("http://news.test", tmp_path, transport=without_the_first_page, clock=Clock())
     assert client.refresh().articles == 12
     assert client.status.problem is not None
     assert client.front(3).articles[0].article.id == "N0"
@@ -97,7 +97,7 @@ def test_what_comes_first_is_shown_before_all_pages_are_there(server: PublisherS
 @pytest.mark.parametrize("field", ["topic", "vector", "id", "title"])
 @pytest.mark.parametrize("value", [1.5, 10**30, None, "", -1, "x" * 3000, {}])
 def test_a_bad_article_anywhere_changes_nothing(
-    server: PublisherServer, client: Client, clock: Clock, field: str, value: object
+    server: PublisherServer, client: ReaderClient, clock: Clock, field: str, value: object
 ) -> None:
     if (field, value) in (("title", ""), ("title", "x" * 3000)):
         value = 7
@@ -109,7 +109,7 @@ def test_a_bad_article_anywhere_changes_nothing(
     assert client.send_due() == 1
 
 
-def test_a_page_that_is_not_what_its_name_says_changes_nothing(server: PublisherServer, client: Client) -> None:
+def test_a_page_that_is_not_what_its_name_says_changes_nothing(server: PublisherServer, client: ReaderClient) -> None:
     server.publish("N40", "food", 1, bytes(8), 5.0)
     pages = [(name, body.replace(b"N40", b"N41")) for name, body in server.pages()]
     server.pages = lambda: pages  # type: ignore[method-assign]
@@ -118,7 +118,9 @@ def test_a_page_that_is_not_what_its_name_says_changes_nothing(server: Publisher
     assert client.device.catalogue.get("N20") is not None
 
 
-def test_a_damaged_copy_is_fetched_again(server: PublisherServer, client: Client, tmp_path: Path, clock: Clock) -> None:
+def test_a_damaged_copy_is_fetched_again(
+    server: PublisherServer, client: ReaderClient, tmp_path: Path, clock: Clock
+) -> None:
     (tmp_path / "catalogue.sqlite").write_bytes(b"no database" * 1000)
     again = client_of(server, tmp_path, clock)
     assert again.status.articles == 0
@@ -164,8 +166,8 @@ def test_never_reached_is_one_clear_line(tmp_path: Path, clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}", b'{"api": 1}', b'{"api": 2, "epsilon": 3}'])
-def test_nonsense_is_a_problem_and_not_an_exception(server: PublisherServer, client: Client, body: bytes) -> None:
-    server.answers_with = Reply(200, body, {})
+def test_nonsense_is_a_problem_and_not_an_exception(server: PublisherServer, client: ReaderClient, body: bytes) -> None:
+    server.answers_with = HttpReply(200, body, {})
     assert client.refresh().problem is not None
     assert client.front(3).ranking == "local"
     server.answers_with = None
@@ -173,10 +175,12 @@ def test_nonsense_is_a_problem_and_not_an_exception(server: PublisherServer, cli
     assert client.front(3).ranking == "shortlist"
 
 
-def test_a_lost_answer_is_retried_with_the_same_bytes(server: PublisherServer, client: Client, clock: Clock) -> None:
+def test_a_lost_answer_is_retried_with_the_same_bytes(
+    server: PublisherServer, client: ReaderClient, clock: Clock
+) -> None:
     client.clicked("N1")
     clock.next_epoch()
-    server.answers_with = Reply(503, b'{"error": "busy"}', {})
+    server.answers_with = HttpReply(503, b'{"error": "busy"}', {})
     assert client.send_due() == 0
     server.answers_with = None
     assert client.send_due() == 1
@@ -187,11 +191,11 @@ def test_a_lost_answer_is_retried_with_the_same_bytes(server: PublisherServer, c
 
 @pytest.mark.parametrize("status", [409, 422])
 def test_a_refused_report_is_not_sent_for_ever(
-    server: PublisherServer, client: Client, clock: Clock, status: int
+    server: PublisherServer, client: ReaderClient, clock: Clock, status: int
 ) -> None:
     client.clicked("N1")
     clock.next_epoch()
-    server.answers_with = Reply(status, b'{"error": "another space"}')
+    server.answers_with = HttpReply(status, b'{"error": "another space"}')
     assert client.send_due() == 0
     assert client.status.problem is not None
     assert "another space" in client.status.problem
@@ -202,10 +206,17 @@ def test_a_refused_report_is_not_sent_for_ever(
 
 
 @pytest.mark.parametrize(
-    "reply", [Reply(404, b"{}"), Reply(401, b"<html>"), Reply(409, b"<html>"), Reply(304, b""), Reply(413, b"{}")]
+    "reply",
+    [
+        HttpReply(404, b"{}"),
+        HttpReply(401, b"<html>"),
+        HttpReply(409, b"<html>"),
+        HttpReply(304, b""),
+        HttpReply(413, b"{}"),
+    ],
 )
 def test_reports_that_were_paid_for_are_kept_until_they_are_taken(
-    server: PublisherServer, client: Client, clock: Clock, reply: Reply
+    server: PublisherServer, client: ReaderClient, clock: Clock, reply: HttpReply
 ) -> None:
     for _ in range(2):
         client.clicked("N1")
@@ -217,7 +228,7 @@ def test_reports_that_were_paid_for_are_kept_until_they_are_taken(
     assert client.send_due() == 2
 
 
-def test_only_so_many_reports_are_kept(server: PublisherServer, client: Client) -> None:
+def test_only_so_many_reports_are_kept(server: PublisherServer, client: ReaderClient) -> None:
     for number in range(limits.max_reports + 3):
         client.device.history.close_slate("none", f"{number}")
     kept = client.device.history.reports()
@@ -225,7 +236,7 @@ def test_only_so_many_reports_are_kept(server: PublisherServer, client: Client) 
     assert kept[0][1] == "3"
 
 
-def test_a_new_space_begins_a_new_catalogue(server: PublisherServer, client: Client, clock: Clock) -> None:
+def test_a_new_space_begins_a_new_catalogue(server: PublisherServer, client: ReaderClient, clock: Clock) -> None:
     client.clicked("N1")
     clock.next_epoch()
     client.front(3)
@@ -258,7 +269,7 @@ class TestOtherTerms:
         ],
     )
     def test_terms_that_are_no_promise_are_refused_with_a_reason(
-        self, server: PublisherServer, client: Client, change: dict[str, object], reason: str
+        self, server: PublisherServer, client: ReaderClient, change: dict[str, object], reason: str
     ) -> None:
         before = client.device.terms
         server.model = {**server.model, **change}
@@ -285,7 +296,9 @@ class TestOtherTerms:
         assert [report["clicks"] for report in bodies(server, "/v1/reports")] == [None]
         assert "adjacency" in str(client.status.problem)
 
-    def test_old_releases_serve_as_they_were_made(self, server: PublisherServer, client: Client, clock: Clock) -> None:
+    def test_old_releases_serve_as_they_were_made(
+        self, server: PublisherServer, client: ReaderClient, clock: Clock
+    ) -> None:
         client.clicked("N1")
         clock.next_epoch()
         client.front()
@@ -296,8 +309,10 @@ class TestOtherTerms:
         first, second = bodies(server, "/v1/recommend")
         assert second == first
 
-    def test_a_readers_limit_holds_over_all_terms(self, server: PublisherServer, client: Client, clock: Clock) -> None:
-        client.settings = Settings(epsilon=0.5)
+    def test_a_readers_limit_holds_over_all_terms(
+        self, server: PublisherServer, client: ReaderClient, clock: Clock
+    ) -> None:
+        client.settings = ReaderSettings(epsilon=0.5)
         for sketch, label in ((0.1, 0.4), (0.5, 0.0)) * 2:
             server.model = {**server.model, "epsilon": {"sketch": sketch, "label": label, "lifetime": 1.0}}
             client.refresh()
@@ -310,12 +325,12 @@ class TestOtherTerms:
         assert 0 < client.device.statement().ledger.worst.epsilon <= 0.5
 
     def test_a_sketch_above_the_readers_limit_is_not_sent(
-        self, server: PublisherServer, client: Client, clock: Clock
+        self, server: PublisherServer, client: ReaderClient, clock: Clock
     ) -> None:
         client.clicked("N1")
         clock.next_epoch()
         assert [sketch.epsilon for sketch in client.device.sketches()] == [0.7]
-        client.settings = Settings(epsilon=0.5)
+        client.settings = ReaderSettings(epsilon=0.5)
         server.model = {**server.model, "epsilon": {"sketch": 0.5, "label": 0.0, "lifetime": 1.0}}
         client.refresh()
         client.front()
@@ -324,7 +339,12 @@ class TestOtherTerms:
         assert bodies(server, "/v1/reports") == []
 
     def test_a_sketch_that_was_planned_is_made_now_or_never(
-        self, server: PublisherServer, client: Client, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+        self,
+        server: PublisherServer,
+        client: ReaderClient,
+        tmp_path: Path,
+        clock: Clock,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         client.clicked("N1")
         clock.next_epoch()
@@ -373,7 +393,7 @@ class TestClocks:
         assert client.send_due() == 0
         assert len(client.device.statement().ledger.debits) == 1
 
-    def test_a_clock_before_the_first_epoch(self, server: PublisherServer, client: Client, clock: Clock) -> None:
+    def test_a_clock_before_the_first_epoch(self, server: PublisherServer, client: ReaderClient, clock: Clock) -> None:
         clock.now = 0
         client.clicked("N1", client.front().slate)
         assert client.refresh().problem is not None
@@ -381,7 +401,7 @@ class TestClocks:
 
 
 def test_a_deleted_ledger_tells_nothing_again(
-    server: PublisherServer, client: Client, tmp_path: Path, clock: Clock
+    server: PublisherServer, client: ReaderClient, tmp_path: Path, clock: Clock
 ) -> None:
     client.clicked("N1", client.front().slate)
     shutil.rmtree(tmp_path / "ledger")
@@ -396,7 +416,7 @@ def test_a_deleted_ledger_tells_nothing_again(
 
 
 def test_forgetting_leaves_nothing_that_a_server_handed_out(
-    server: PublisherServer, client: Client, tmp_path: Path
+    server: PublisherServer, client: ReaderClient, tmp_path: Path
 ) -> None:
     client.clicked("N1", client.front().slate)
     client.forget()
@@ -428,7 +448,7 @@ def test_topics_of_single_articles_are_not_sketched(server: PublisherServer, tmp
 
 @pytest.mark.parametrize("change", ["the article has gone", "no catalogue fits the terms"])
 def test_a_topic_of_a_single_article_is_not_kept_for_later(
-    server: PublisherServer, client: Client, clock: Clock, monkeypatch: pytest.MonkeyPatch, change: str
+    server: PublisherServer, client: ReaderClient, clock: Clock, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
     """The topic of a click is looked at when the sketch is made, but an article that has gone has the one it had."""
     monkeypatch.setattr("discreet.privacy.noise.urandom", bytes)
@@ -447,21 +467,21 @@ def test_a_topic_of_a_single_article_is_not_kept_for_later(
     assert counts == ([[1, 0, 0, 0, 0, 0]] if change == "the article has gone" else [])
 
 
-def test_a_category_that_was_closed_is_closed(server: PublisherServer, client: Client) -> None:
+def test_a_category_that_was_closed_is_closed(server: PublisherServer, client: ReaderClient) -> None:
     """Also if another one, which is still open, differs from it by what comes after a zero byte."""
     server.articles["N1"]["category"] = "health"
     server.articles["N2"]["category"] = "health\0care"
     client.refresh()
-    client.settings = Settings(open_categories=frozenset({"health", "health\0care"}))
-    client.settings = Settings(open_categories=frozenset({"health\0care"}))
+    client.settings = ReaderSettings(open_categories=frozenset({"health", "health\0care"}))
+    client.settings = ReaderSettings(open_categories=frozenset({"health\0care"}))
     client.clicked("N1")
     assert client.device.open_counts() is None
     client.clicked("N2")
     assert client.device.open_counts() is not None
 
 
-def test_a_category_is_what_it_was_when_the_reader_opened_it(server: PublisherServer, client: Client) -> None:
-    client.settings = Settings(open_categories=frozenset({"sports"}))
+def test_a_category_is_what_it_was_when_the_reader_opened_it(server: PublisherServer, client: ReaderClient) -> None:
+    client.settings = ReaderSettings(open_categories=frozenset({"sports"}))
     server.articles["N1"]["category"] = "sports"
     server.articles["N4"]["title"] = "Another title"
     server.publish("N40", "sports", 1, bytes(8), 0.0)
@@ -469,8 +489,8 @@ def test_a_category_is_what_it_was_when_the_reader_opened_it(server: PublisherSe
     for name in ("N1", "N4", "N40"):
         client.clicked(name)
     assert client.device.open_counts() is None
-    client.settings = Settings()
-    client.settings = Settings(open_categories=frozenset({"sports"}))
+    client.settings = ReaderSettings()
+    client.settings = ReaderSettings(open_categories=frozenset({"sports"}))
     client.clicked("N40")
     assert client.device.open_counts() == [0, 1, 0, 0, 0, 0]
 
@@ -493,7 +513,7 @@ def test_local_ranking_asks_for_nothing_personal(server: PublisherServer, tmp_pa
     client = client_of(server, tmp_path, clock)
     client.refresh()
     assert client.front(5).ranking == "local"
-    client.settings = Settings(epsilon=0.0)
+    client.settings = ReaderSettings(epsilon=0.0)
     client.clicked("N1")
     clock.next_epoch()
     assert client.send_due() == 0
@@ -501,9 +521,9 @@ def test_local_ranking_asks_for_nothing_personal(server: PublisherServer, tmp_pa
 
 
 def test_a_reader_with_epsilon_0_is_silent_under_any_ranking(
-    server: PublisherServer, client: Client, clock: Clock
+    server: PublisherServer, client: ReaderClient, clock: Clock
 ) -> None:
-    client.settings = Settings(epsilon=0.0)
+    client.settings = ReaderSettings(epsilon=0.0)
     client.clicked("N1", client.front(5).slate)
     clock.next_epoch()
     client.front(5)
@@ -519,9 +539,9 @@ def test_in_the_servers_order_if_the_server_ranks(server: PublisherServer, tmp_p
     assert [shown.article.id for shown in client.front(4).articles] == ["N0", "N2", "N3", "N4"]
 
 
-def test_open_counts_are_sent_only_if_there_are_any(server: PublisherServer, client: Client) -> None:
+def test_open_counts_are_sent_only_if_there_are_any(server: PublisherServer, client: ReaderClient) -> None:
     client.front(3)
-    client.settings = Settings(open_categories=frozenset({"sports"}))
+    client.settings = ReaderSettings(open_categories=frozenset({"sports"}))
     client.clicked("N4")
     client.front(3)
     first, second = bodies(server, "/v1/recommend")
@@ -529,7 +549,7 @@ def test_open_counts_are_sent_only_if_there_are_any(server: PublisherServer, cli
     assert second["open"] == [0, 0, 0, 0, 1, 0]
 
 
-def test_no_article_that_was_read_is_named_by_the_device(server: PublisherServer, client: Client) -> None:
+def test_no_article_that_was_read_is_named_by_the_device(server: PublisherServer, client: ReaderClient) -> None:
     server.bases["N39"] = -9.0
     client.clicked("N39")
     client.front(5)

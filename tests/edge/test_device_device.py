@@ -12,10 +12,10 @@ import pytest
 from device_server import PublisherServer
 from device_tools import Clock, catalogue_of, device_of, slate_of, terms_of
 
-from discreet.edge.reader.articles import Article, Catalogue
 from discreet.edge.reader.device import Device
-from discreet.edge.reader.history import Slate
-from discreet.edge.reader.settings import Settings
+from discreet.edge.reader.device_catalogue import Article, DeviceCatalogue
+from discreet.edge.reader.history import ShownSlate
+from discreet.edge.reader.reader_settings import ReaderSettings
 from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Adjacency, Status
 from discreet.privacy.release import Release
@@ -43,7 +43,7 @@ def device(server: PublisherServer, tmp_path: Path, clock: Clock) -> Device:
     return device_of(server, tmp_path, clock)
 
 
-def click_in(device: Device, slate: Slate, *articles: str) -> None:
+def click_in(device: Device, slate: ShownSlate, *articles: str) -> None:
     name = device.show(slate)
     for article in articles:
         device.clicked(article, name)
@@ -189,14 +189,14 @@ class TestLabels:
         assert (debit.last_epoch, debit.clicks) == (10, 1)
 
     def test_the_name_of_a_slate_is_made_from_all_that_it_is(self) -> None:
-        slate = Slate("ab", "m", ("N1", "Ü2"), "s")
+        slate = ShownSlate("ab", "m", ("N1", "Ü2"), "s")
         text = '[2,"m","ab","s",["N1","Ü2"]]'
         assert slate.name == hashlib.sha256(text.encode()).hexdigest()[:32]
         others = [
-            Slate("ac", "m", ("N1", "Ü2"), "s"),
-            Slate("ab", "n", ("N1", "Ü2"), "s"),
-            Slate("ab", "m", ("Ü2", "N1"), "s"),
-            Slate("ab", "m", ("N1", "Ü2"), "t"),
+            ShownSlate("ac", "m", ("N1", "Ü2"), "s"),
+            ShownSlate("ab", "n", ("N1", "Ü2"), "s"),
+            ShownSlate("ab", "m", ("Ü2", "N1"), "s"),
+            ShownSlate("ab", "m", ("N1", "Ü2"), "t"),
         ]
         assert len({slate.name, *(other.name for other in others)}) == 5
 
@@ -305,7 +305,7 @@ class TestNewSpace:
         clock.next_epoch()
         terms = terms_of(server, space="space-2", topics=3)
         moved = [replace(article, topic=2) for article in catalogue_of(server)]
-        new = Device(tmp_path, terms, Catalogue(moved), clock=clock)
+        new = Device(tmp_path, terms, DeviceCatalogue(moved), clock=clock)
         assert [(s.epoch, integers(s.release)) for s in new.sketches()] == [(11, [0, 0, 1])]
         back = device_of(server, tmp_path, clock)
         assert [sketch.epoch for sketch in back.sketches()] == [10]
@@ -318,7 +318,7 @@ class TestNewSpace:
         terms = terms_of(server)
         Device(tmp_path, terms, catalogue_of(server), clock=clock).clicked("N4")
         clock.next_epoch()
-        others = Catalogue(article for article in catalogue_of(server) if article.id != "N4")
+        others = DeviceCatalogue(article for article in catalogue_of(server) if article.id != "N4")
         same = Device(tmp_path, terms, others, clock=clock)
         assert integers(same.sketches()[0].release) == [0, 0, 0, 0, 1, 0]
         same.clicked("N4")
@@ -333,7 +333,7 @@ class TestSettings:
         self, server: PublisherServer, tmp_path: Path, clock: Clock
     ) -> None:
         device = device_of(server, tmp_path, clock)
-        device.settings = Settings(open_categories=frozenset({"sports"}))
+        device.settings = ReaderSettings(open_categories=frozenset({"sports"}))
         for name in ("N0", "N4", "N1"):  # sports, sports, health
             device.clicked(name)
         clock.next_epoch()
@@ -349,10 +349,10 @@ class TestSettings:
     def test_a_change_applies_to_later_clicks_only(self, server: PublisherServer, tmp_path: Path, clock: Clock) -> None:
         device = device_of(server, tmp_path, clock)
         device.clicked("N0")
-        device.settings = Settings(open_categories=frozenset({"sports"}))
+        device.settings = ReaderSettings(open_categories=frozenset({"sports"}))
         assert device.open_counts() is None
         device.clicked("N4")
-        device.settings = Settings()
+        device.settings = ReaderSettings()
         clock.next_epoch()
         assert device.open_counts() == [0, 0, 0, 0, 1, 0]
         assert integers(device.sketches()[0].release) == [1, 0, 0, 0, 0, 0]
@@ -361,7 +361,7 @@ class TestSettings:
     def test_a_smaller_epsilon_limits_what_is_released(
         self, device: Device, clock: Clock, epsilon: float, sketches: int, labelled: int
     ) -> None:
-        device.settings = Settings(epsilon=epsilon)
+        device.settings = ReaderSettings(epsilon=epsilon)
         click_in(device, slate_of(12), "N1")
         made = labels(device)
         clock.next_epoch()
@@ -371,16 +371,16 @@ class TestSettings:
     @pytest.mark.parametrize("epsilon", [1.5, -0.1, math.nan, math.inf])
     def test_other_epsilons_are_refused(self, device: Device, epsilon: float) -> None:
         with pytest.raises(DiscreetError):
-            device.settings = Settings(epsilon=epsilon)
-        assert device.settings == Settings()
+            device.settings = ReaderSettings(epsilon=epsilon)
+        assert device.settings == ReaderSettings()
 
 
 class TestForget:
     def test_under_terms_below_the_readers_own_limit(self, device: Device, server: PublisherServer) -> None:
-        device.settings = Settings(epsilon=0.8)
+        device.settings = ReaderSettings(epsilon=0.8)
         device.terms = terms_of(server, epsilon={"sketch": 0.5, "label": 0.0, "lifetime": 0.5})
         device.forget()
-        assert device.settings == Settings(epsilon=0.8)
+        assert device.settings == ReaderSettings(epsilon=0.8)
 
     def test_the_history_goes_and_the_debits_stay(self, device: Device, clock: Clock, tmp_path: Path) -> None:
         device.clicked("a-telling-name")

@@ -11,13 +11,15 @@ import pytest
 
 from discreet.audits.hostile_server.conversation import problems
 from discreet.audits.hostile_server.recorded import Recordings
-from discreet.edge.reader import catalogue, client, device
-from discreet.edge.reader.articles import Article
-from discreet.edge.reader.client import Client, Front
-from discreet.edge.reader.device import Device, Sketch
-from discreet.edge.reader.history import Click, History, Plan, Slate
-from discreet.edge.reader.transport import Reply
-from discreet.privacy.ledger import Answer, Ledger
+from discreet.edge.reader import catalogue_file as catalogue
+from discreet.edge.reader import device
+from discreet.edge.reader import reader_client as client
+from discreet.edge.reader.device import Device, OwnSketch
+from discreet.edge.reader.device_catalogue import Article
+from discreet.edge.reader.history import Click, History, ShownSlate, SketchPlan
+from discreet.edge.reader.http_client import HttpReply
+from discreet.edge.reader.reader_client import Front, ReaderClient
+from discreet.privacy.ledger import Ledger, LedgerAnswer
 
 CONVERSATIONS, FEW = 1000, 75
 ENOUGH = 600
@@ -43,7 +45,7 @@ def wrong(seeds: range) -> list[str]:
 def slates_under_the_servers_names(patch: pytest.MonkeyPatch) -> None:
     add = History.add_slate
 
-    def again(self: History, slate: Slate, epoch: int) -> bool:
+    def again(self: History, slate: ShownSlate, epoch: int) -> bool:
         with self._transaction() as connection:
             connection.execute("DELETE FROM shown WHERE name = ? AND slate IS NULL", (slate.name,))
         return add(self, slate, epoch)
@@ -53,7 +55,7 @@ def slates_under_the_servers_names(patch: pytest.MonkeyPatch) -> None:
             clicks = [click for click in self.history.clicks(slate=slate.name) if click.article in slate.articles]
             yield slate, self._label(slate, min((click.epoch for click in clicks), default=0), clicks)
 
-    patch.setattr(Slate, "name", property(lambda slate: slate.id))
+    patch.setattr(ShownSlate, "name", property(lambda slate: slate.id))
     patch.setattr(History, "add_slate", again)
     patch.setattr(Device, "finished_slates", clicks_among_these)
 
@@ -86,7 +88,7 @@ def answers_that_nobody_checked(patch: pytest.MonkeyPatch) -> None:
 def a_number_told_by_the_terms_of_today(patch: pytest.MonkeyPatch) -> None:
     sketches = Device.sketches
 
-    def told(self: Device) -> list[Sketch]:
+    def told(self: Device) -> list[OwnSketch]:
         hidden = self.terms.hide_length
         return [replace(s, clicks=None if hidden else len(self._sensitive(s.epoch))) for s in sketches(self)]
 
@@ -94,7 +96,7 @@ def a_number_told_by_the_terms_of_today(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_limit_that_the_ledger_does_not_know(patch: pytest.MonkeyPatch) -> None:
-    release: Callable[..., Answer] = Ledger.release
+    release: Callable[..., LedgerAnswer] = Ledger.release
     patch.setattr(Ledger, "release", lambda self, *args, limit, **more: release(self, *args, **more))
 
 
@@ -106,7 +108,7 @@ def categories_that_the_server_defines(patch: pytest.MonkeyPatch) -> None:
 
 
 def terms_without_floors(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("discreet.edge.reader.terms.floors", lambda terms: [])
+    patch.setattr("discreet.edge.reader.publisher_terms.floors", lambda terms: [])
 
 
 def slates_that_hide_nothing(patch: pytest.MonkeyPatch) -> None:
@@ -118,7 +120,7 @@ def topics_that_name_an_article(patch: pytest.MonkeyPatch) -> None:
 
 
 def marks_that_are_sent_back(patch: pytest.MonkeyPatch) -> None:
-    def ask(self: Client, method: str, path: str, body: str | None = None) -> Reply | None:
+    def ask(self: ReaderClient, method: str, path: str, body: str | None = None) -> HttpReply | None:
         mark = getattr(self, "_mark", "")
         try:
             reply = self._transport(method, self._url + path, {"If-None-Match": mark} if mark else {}, body)
@@ -127,7 +129,7 @@ def marks_that_are_sent_back(patch: pytest.MonkeyPatch) -> None:
         self._mark = reply.headers["etag"]  # type: ignore[attr-defined]
         return reply
 
-    patch.setattr(Client, "_ask", ask)
+    patch.setattr(ReaderClient, "_ask", ask)
 
 
 def terms_that_do_not_hold_for_life(patch: pytest.MonkeyPatch) -> None:
@@ -135,24 +137,24 @@ def terms_that_do_not_hold_for_life(patch: pytest.MonkeyPatch) -> None:
 
 
 def sections_that_are_asked_for(patch: pytest.MonkeyPatch) -> None:
-    front = Client.front
+    front = ReaderClient.front
 
-    def asked(self: Client, limit: int = 20, *, section: str | None = None) -> Front:
+    def asked(self: ReaderClient, limit: int = 20, *, section: str | None = None) -> Front:
         return front(self, limit) if section is None else Front([], None, "local")
 
-    patch.setattr(Client, "front", asked)
+    patch.setattr(ReaderClient, "front", asked)
 
 
 def epochs_that_are_sketched_again(patch: pytest.MonkeyPatch) -> None:
     add = History.add_plan
 
-    def anew(self: History, plan: Plan) -> None:
+    def anew(self: History, plan: SketchPlan) -> None:
         with self._transaction() as connection:
             connection.execute("DELETE FROM plan WHERE epoch = ?", (plan.epoch,))
         add(self, plan)
 
     def release(self: Ledger, purpose: str, epoch: int, guarantee: object, make: Callable[[], bytes], **_: Any) -> Any:
-        return Answer(make(), guarantee, epoch, None)  # type: ignore[arg-type]
+        return LedgerAnswer(make(), guarantee, epoch, None)  # type: ignore[arg-type]
 
     patch.setattr(History, "add_plan", anew)
     patch.setattr(History, "plans", lambda self: {})

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.edge.reader.client import Client
+from discreet.edge.reader.reader_client import ReaderClient
 
 served_world = pytest.importorskip("served_world", reason="the server's dependencies are not installed")
 
@@ -24,7 +24,7 @@ class Later:
 def test_a_week_with_the_real_server(tmp_path: Path) -> None:
     with served_world.running_server() as url:
         clock = Later()
-        client = Client(url, tmp_path, clock=clock)
+        client = ReaderClient(url, tmp_path, clock=clock)
         assert client.refresh().problem is None
         assert client.status.articles > 0
         front = client.front(10)

@@ -15,9 +15,9 @@ from sums_tools import CELLS, CELLS_PAGE, DAY, FLOORS, START, Reader, task
 
 from discreet.audits.hostile_server.publisher import START as PUBLISHER_START
 from discreet.audits.hostile_server.publisher import Publisher
-from discreet.edge.reader.client import Client
+from discreet.edge.reader.http_client import HttpReply
+from discreet.edge.reader.reader_client import ReaderClient
 from discreet.edge.reader.sums import Floors
-from discreet.edge.reader.transport import Reply
 from discreet.errors import DiscreetError
 from discreet.privacy.accounting import compose
 from discreet.privacy.filter import Spent
@@ -224,13 +224,13 @@ def test_a_client_joins_sums_with_its_own_clicks(tmp_path: Path) -> None:
     publisher, reader = Publisher(), Reader(tmp_path / "unused")
     some = task(start=PUBLISHER_START)
 
-    def answer(method: str, url: str, headers: Mapping[str, str], body: str | None) -> Reply:
+    def answer(method: str, url: str, headers: Mapping[str, str], body: str | None) -> HttpReply:
         if url.endswith("/v1/tasks"):
-            return Reply(200, json.dumps({"tasks": [some.to_json()]}).encode())
-        return Reply(200, CELLS_PAGE) if "/v1/cells/" in url else publisher(method, url, headers, body)
+            return HttpReply(200, json.dumps({"tasks": [some.to_json()]}).encode())
+        return HttpReply(200, CELLS_PAGE) if "/v1/cells/" in url else publisher(method, url, headers, body)
 
     now = [float(PUBLISHER_START)]
-    client = Client("https://news.example", tmp_path / "device", transport=answer, clock=lambda: now[0])
+    client = ReaderClient("https://news.example", tmp_path / "device", transport=answer, clock=lambda: now[0])
     client.refresh()
     contributor = client.join_sums(reader.sender, FLOORS)
     client.refresh()

@@ -12,10 +12,10 @@ import pytest
 from sums_tools import CELLS, CELLS_PAGE, START, Reader, task
 
 from discreet.aggregation.task import Task
-from discreet.audits.hostile_server.sums import sums_problems, talk
+from discreet.audits.hostile_server.hostile_sums import sums_problems, talk
+from discreet.edge.reader.http_client import HttpReply
 from discreet.edge.reader.sums import measures
-from discreet.edge.reader.sums.client import TaskClient
-from discreet.edge.reader.transport import Reply
+from discreet.edge.reader.sums.sums_client import TaskClient
 
 HOUR = 3600
 
@@ -62,10 +62,10 @@ def test_what_cannot_be_measured_is_sent_as_nothing(tmp_path: Path, monkeypatch:
 
 
 def served(tasks: list[Task], cells: bytes = CELLS_PAGE) -> Any:
-    def answer(method: str, url: str, headers: Mapping[str, str], body: str | None) -> Reply:
+    def answer(method: str, url: str, headers: Mapping[str, str], body: str | None) -> HttpReply:
         if url.endswith("/v1/tasks"):
-            return Reply(200, json.dumps({"tasks": [each.to_json() for each in tasks]}).encode())
-        return Reply(200, cells)
+            return HttpReply(200, json.dumps({"tasks": [each.to_json() for each in tasks]}).encode())
+        return HttpReply(200, cells)
 
     return answer
 

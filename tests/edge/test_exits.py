@@ -19,29 +19,29 @@ from device_tools import Clock, client_of
 from sharing_consortium import Consortium, job_for, write_csv
 
 from discreet.aggregation.contribution import Contribution
-from discreet.aggregation.secure_sum.client import Client
-from discreet.aggregation.secure_sum.messages import MaskedInput
 from discreet.aggregation.secure_sum.refusals import MalformedMessage
-from discreet.aggregation.secure_sum.server import Sum
+from discreet.aggregation.secure_sum.sum_client import SumClient
+from discreet.aggregation.secure_sum.sum_messages import MaskedInput
+from discreet.aggregation.secure_sum.sum_server import SumResult
 from discreet.data.shown_articles import ShownArticles
 from discreet.data.synthetic import news_world
-from discreet.data.synthetic.ratings import ratings_world
+from discreet.data.synthetic.rating_world import ratings_world
 from discreet.edge.node.host import Host
 from discreet.edge.node.in_process import hosts_in_process
-from discreet.edge.node.training import TrainingNode
+from discreet.edge.node.training_node import TrainingNode
 from discreet.edge.reader.device import Device
-from discreet.edge.vendor.sharing import VendorNode
-from discreet.methods.across import AcrossNodes
-from discreet.methods.base import Task
+from discreet.edge.vendor.sharing_node import VendorNode
 from discreet.methods.dp_fedavg import DPFedAvg
+from discreet.methods.method import TrainingTask
+from discreet.methods.node_rounds import NodeRounds
 from discreet.nodes import LocalNodes, Nodes, NodeSum
+from discreet.nodes.node_transport import Answer, Contribute
 from discreet.nodes.requests import Done, Unknown, read_answer
-from discreet.nodes.transport import Answer, Contribute
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.release import Release
 from discreet.serving import server
-from discreet.vendors.sharing.across import share_over
-from discreet.vendors.sharing.rounds import Vendor
+from discreet.vendors.sharing.coordinator import share_over
+from discreet.vendors.sharing.sharing_rounds import Vendor
 
 PUBLIC_FIELDS = {
     "/v1/recommend": {"space", "sketches", "limit"},
@@ -56,9 +56,9 @@ def test_the_exits_are_typed() -> None:
     assert typing.get_args(Contribute)[-1] is Contribution
     assert {given(f) for f in (TrainingNode.contribute, VendorNode.contribute, Vendor.answer)} == {Contribution}
     assert given(Host._contribution) is Contribution
-    assert typing.get_type_hints(Client.mask)["contribution"] is Contribution
+    assert typing.get_type_hints(SumClient.mask)["contribution"] is Contribution
     assert given(Device._apply) is Release
-    for crossing in (Contribution, Release, Sum, NodeSum):
+    for crossing in (Contribution, Release, SumResult, NodeSum):
         assert typing.get_type_hints(crossing)["guarantee"] is Guarantee
     assert typing.get_args(Answer) == ([bytes], bytes)
     assert set(typing.get_type_hints(Nodes.ask).values()) == {Mapping[int, bytes], float, dict[int, bytes]}
@@ -126,22 +126,22 @@ class Recorded:
 @pytest.fixture
 def masked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """All that clients of secure sums are given to mask."""
-    given, mask = [], Client.mask
+    given, mask = [], SumClient.mask
 
-    def recording(self: Client, delivery: Any, contribution: Any) -> MaskedInput:
+    def recording(self: SumClient, delivery: Any, contribution: Any) -> MaskedInput:
         given.append(contribution)
         return mask(self, delivery, contribution)
 
-    monkeypatch.setattr(Client, "mask", recording)
+    monkeypatch.setattr(SumClient, "mask", recording)
     return given
 
 
 def test_a_node_gives_a_secure_sum_contributions(masked: list[Any]) -> None:
-    task = Task(news_world(30, seed=1, articles_per_day=10), "hashed")
+    task = TrainingTask(news_world(30, seed=1, articles_per_day=10), "hashed")
     hosts, roster = hosts_in_process(task, 3)
     wire = Recorded(LocalNodes(hosts))
     method = DPFedAvg(rounds=1, fraction=0.5)
-    method.train(task, 5, None, AcrossNodes(wire, roster, simulated=True))
+    method.train(task, 5, None, NodeRounds(wire, roster, simulated=True))
     only_contributions_left(wire, masked, parties=3)
 
 

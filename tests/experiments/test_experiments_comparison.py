@@ -13,10 +13,10 @@ from discreet.errors import DiscreetError
 from discreet.experiments import provenance
 from discreet.experiments.cache import MeasurementCache
 from discreet.experiments.ranking_comparison import compare, variants, with_serving
-from discreet.methods.base import Task
 from discreet.methods.baselines import Content
+from discreet.methods.method import TrainingTask
 from discreet.methods.published.dp_fedrec import DPFedRec
-from discreet.privacy.mechanisms.base import Calibration
+from discreet.privacy.mechanisms.mechanism import Calibration
 from discreet.text.encode import WORD_VECTORS_VARIABLE
 
 
@@ -57,7 +57,7 @@ def test_a_sweep_is_one_method_for_each_value():
 @pytest.fixture
 def task():
     shown = make_impressions([[0, 1], [1, 2], [2, 0]], [[1, 0], [0, 1], [1, 0]], histories=[[2], [0], [1]])
-    return Task(make_news(make_articles(["a b", "b c", "c d"]), train=shown, dev=shown), "auto")
+    return TrainingTask(make_news(make_articles(["a b", "b c", "c d"]), train=shown, dev=shown), "auto")
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ import pytest
 from discreet.cli import run
 from discreet.data.open import open_ratings
 from discreet.data.ratings import Ratings
-from discreet.data.synthetic.ratings import ratings_world
+from discreet.data.synthetic.rating_world import ratings_world
 from discreet.errors import DiscreetError
 from discreet.experiments.cache import MeasurementCache
 from discreet.experiments.reproduce import (
     EXPERIMENTS,
-    Effort,
+    ReproductionSettings,
     _global_average,
     _item_averages,
     _rmse,
@@ -31,7 +31,9 @@ def ratings() -> Ratings:
 
 @pytest.mark.parametrize("name", list(EXPERIMENTS))
 def test_every_experiment_runs_and_is_written(name: str, ratings: Ratings, tmp_path: Path) -> None:
-    found = reproduce(name, ratings, Effort(iterations=4, cache=MeasurementCache(tmp_path / "measurements")))
+    found = reproduce(
+        name, ratings, ReproductionSettings(iterations=4, cache=MeasurementCache(tmp_path / "measurements"))
+    )
     found.save(tmp_path)
     assert all(0.3 < row.ours.mean < 3 for row in found.rows)
     assert found.remarks
@@ -60,7 +62,7 @@ def test_an_unknown_name_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert run(["reproduce", "table-9", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
     assert "no experiment 'table-9'; known are table-1" in capsys.readouterr().err
     with pytest.raises(DiscreetError, match="known are"):
-        reproduce("table-9", ratings_world(20, 20, 100), Effort())
+        reproduce("table-9", ratings_world(20, 20, 100), ReproductionSettings())
 
 
 @pytest.mark.realdata

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 from markupsafe import escape
 
 from discreet.data.ratings import Ratings
-from discreet.data.synthetic.ratings import ratings_world
+from discreet.data.synthetic.rating_world import ratings_world
 from discreet.errors import DiscreetError
 from discreet.experiments.cache import MeasurementCache
 from discreet.experiments.rating_comparison import Design, compare, fingerprint
@@ -22,13 +22,13 @@ from discreet.experiments.rating_results import BUCKETS, VendorComparison, Vendo
 from discreet.experiments.rating_table import markdown_table
 from discreet.experiments.report import html_report
 from discreet.privacy.guarantee import Unit
-from discreet.vendors.features import GROUP_EDGES, rating_counts
 from discreet.vendors.gibbs import GibbsMF
-from discreet.vendors.method import Setting
+from discreet.vendors.item_features import GROUP_EDGES, rating_counts
 from discreet.vendors.methods.baselines import GlobalMean, ItemMeans, Local
 from discreet.vendors.methods.matched import MatchedFull
 from discreet.vendors.partition import Distribution, folds, partition
-from discreet.vendors.registry import METHODS, make_methods
+from discreet.vendors.vendor_method import Setting
+from discreet.vendors.vendor_registry import METHODS, make_methods
 
 TINY = GibbsMF(rank=1, iterations=6, burn_in=2)
 

@@ -5,8 +5,8 @@ import pytest
 from tests_support import make_articles, make_impressions, make_news
 
 from discreet.evaluation.metrics import ranking_metrics
-from discreet.methods.base import Task
 from discreet.methods.baselines import Combined, Content, Popularity, Random, Recency
+from discreet.methods.method import TrainingTask
 
 TITLES = [
     "football match tonight",
@@ -19,7 +19,7 @@ TITLES = [
 
 def test_content_prefers_what_resembles_the_history_and_is_neutral_without_one():
     impressions = make_impressions([[1, 3], [1, 3]], [[1, 0], [1, 0]], histories=[[0], []])
-    task = Task(make_news(make_articles(TITLES), train=impressions), "hashed")
+    task = TrainingTask(make_news(make_articles(TITLES), train=impressions), "hashed")
     scores = Content().score(task, {}, impressions, 0)
     assert scores[0] > scores[1]
     assert scores[2] == scores[3] == 0
@@ -28,7 +28,7 @@ def test_content_prefers_what_resembles_the_history_and_is_neutral_without_one()
 def test_popularity_counts_only_what_came_before():
     train = make_impressions([[0, 1]] * 3, [[0, 1]] * 3, time=[10, 20, 30])
     dev = make_impressions([[0, 1], [0, 1]], [[1, 0], [1, 0]], time=[5, 40])
-    task = Task(make_news(make_articles(TITLES), train=train, dev=dev), "hashed")
+    task = TrainingTask(make_news(make_articles(TITLES), train=train, dev=dev), "hashed")
     scores = Popularity().score(task, {}, dev, 0)
     assert scores[0] == scores[1], "nothing was known yet"
     assert scores[3] > scores[2]
@@ -39,7 +39,7 @@ def test_popularity_counts_only_what_came_before():
 def test_popularity_learns_from_earlier_impressions_of_the_same_day():
     train = make_impressions([[0, 1]], [[0, 1]], time=[0])
     dev = make_impressions([[2, 3], [2, 3]], [[1, 0], [1, 0]], time=[10, 20])
-    task = Task(make_news(make_articles(TITLES), train=train, dev=dev), "hashed")
+    task = TrainingTask(make_news(make_articles(TITLES), train=train, dev=dev), "hashed")
     scores = Popularity().score(task, {}, dev, 0)
     assert scores[0] == scores[1]
     assert scores[2] > scores[3]
@@ -48,11 +48,11 @@ def test_popularity_learns_from_earlier_impressions_of_the_same_day():
 def test_recency_prefers_the_later_publication_or_the_later_first_show():
     train = make_impressions([[0, 1], [2, 1]], [[0, 1], [1, 0]], time=[3600, 7200])
     dev = make_impressions([[0, 2, 4]], [[0, 1, 0]], time=[10800])
-    unknown = Task(make_news(make_articles(TITLES), train=train, dev=dev), "hashed")
+    unknown = TrainingTask(make_news(make_articles(TITLES), train=train, dev=dev), "hashed")
     old, newer, unseen = Recency().score(unknown, {}, dev, 0)
     assert old < newer < unseen
     dated = make_articles(TITLES, published=[9000, 0, 100, 0, 50])
-    zero, two, four = Recency().score(Task(make_news(dated, train=train, dev=dev), "hashed"), {}, dev, 0)
+    zero, two, four = Recency().score(TrainingTask(make_news(dated, train=train, dev=dev), "hashed"), {}, dev, 0)
     assert zero > two > four
 
 
@@ -61,7 +61,7 @@ def test_random_is_at_one_half_within_its_error():
     clicked = np.zeros((3000, 20), bool)
     clicked[np.arange(3000), rng.integers(0, 20, 3000)] = True
     impressions = make_impressions(rng.integers(0, 5, (3000, 20)), clicked)
-    task = Task(make_news(make_articles(TITLES), train=impressions), "hashed")
+    task = TrainingTask(make_news(make_articles(TITLES), train=impressions), "hashed")
     auc = ranking_metrics(Random().score(task, {}, impressions, 1), impressions)["auc"]
     assert abs(auc.mean() - 0.5) < 4 * auc.std() / np.sqrt(len(auc))
 
@@ -79,7 +79,7 @@ def test_the_combination_is_no_worse_than_its_parts_and_reads_train_only():
     histories = [rng.choice(np.flatnonzero(topics == t), 3) for t in taste]
     everything = make_impressions(shown, clicked, histories)
     train, dev = everything.select(np.arange(600)), everything.select(np.arange(600, 800))
-    task = Task(make_news(make_articles(titles), train=train, dev=dev), "hashed")
+    task = TrainingTask(make_news(make_articles(titles), train=train, dev=dev), "hashed")
 
     def auc(method):
         return ranking_metrics(method.score(task, method.train(task, 0), dev, 0), dev)["auc"].mean()
@@ -87,7 +87,7 @@ def test_the_combination_is_no_worse_than_its_parts_and_reads_train_only():
     combined = auc(Combined())
     assert combined > max(auc(part) for part in Combined.parts)
     flipped = make_impressions(dev_slates(dev), [~c for c in dev_clicks(dev)], time=dev.time)
-    other = Task(make_news(make_articles(titles), train=train, dev=flipped), "hashed")
+    other = TrainingTask(make_news(make_articles(titles), train=train, dev=flipped), "hashed")
     assert Combined().train(task, 0)["weights"].tolist() == Combined().train(other, 0)["weights"].tolist()
 
 
@@ -102,7 +102,7 @@ def dev_clicks(part):
 @pytest.mark.parametrize("method", [Random(), Popularity(), Recency(), Content(), Combined()])
 def test_same_seed_same_scores(method):
     impressions = make_impressions([[0, 1, 2], [2, 3, 4]], [[1, 0, 0], [0, 1, 0]], histories=[[1], [2, 3]])
-    task = Task(make_news(make_articles(TITLES), train=impressions, dev=impressions), "hashed")
+    task = TrainingTask(make_news(make_articles(TITLES), train=impressions, dev=impressions), "hashed")
     state = method.train(task, 7)
     one, other = (method.score(task, state, impressions, 7) for _ in range(2))
     assert one.shape == impressions.shown.shape

@@ -5,7 +5,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 from tests_support import make_impressions
 
-from discreet.methods.baselines.choice import fit_choice_weights
+from discreet.methods.baselines.conditional_logit import fit_choice_weights
 
 
 def direct_loss(weights, features, impressions):

@@ -121,7 +121,7 @@ def moved(fitted):
 def test_labels_that_say_nothing_change_next_to_nothing():
     fitted = train_on_reports(reported_world(epsilon=1e-3, content=8.0, popular=1.0))
     assert moved(fitted).max() < 0.02
-    assert fitted.heeds_sketches
+    assert fitted.uses_sketches
 
 
 @pytest.mark.parametrize("epsilon", [math.inf, 2.0])
@@ -129,7 +129,7 @@ def test_informative_labels_are_learnt(epsilon):
     fitted = train_on_reports(reported_world(epsilon=epsilon, content=8.0, popular=0.7, impressions=2400))
     assert fitted.weights.terms[0] == pytest.approx(0.7, abs=0.25)
     assert abs(fitted.weights.terms[1]) < 0.05, "a term that is always zero"
-    assert fitted.heeds_sketches
+    assert fitted.uses_sketches
     assert fitted.gained["everything"] > fitted.gained["content"] > 0
 
 
@@ -150,23 +150,23 @@ def test_more_noise_moves_the_weights_less():
 def test_sketches_that_say_nothing_lose_their_weight():
     reported = reported_world(content=0.0, popular=0.7, interest_scale=1.0)
     fitted = train_on_reports(reported)
-    assert not fitted.heeds_sketches or abs(fitted.weights.content) < 1
+    assert not fitted.uses_sketches or abs(fitted.weights.content) < 1
     assert fitted.gained["content"] < 0 < fitted.gained["no readers"]
 
 
 def test_sketches_that_clearly_mislead_are_not_heeded():
     """Taste turned around in the middle: what was learnt from the earlier reports is wrong for the later ones."""
     fitted = train_on_reports(reported_world(content=8.0, flip=16.0, interest_scale=1.0))
-    assert not fitted.heeds_sketches
+    assert not fitted.uses_sketches
     assert fitted.gained["no readers"] > fitted.gained["everything"]
     steady = train_on_reports(reported_world(content=8.0, flip=0.0, interest_scale=1.0))
-    assert steady.heeds_sketches
+    assert steady.uses_sketches
 
 
 def test_where_sketches_are_not_heeded_what_all_like_still_ranks():
     """What is learnt of readers misleads even more than content does; what is popular stays popular."""
     fitted = train_on_reports(reported_world(content=16.0, flip=20.0, turn=0.75, popular=0.7, interest_scale=1.0))
-    assert not fitted.heeds_sketches
+    assert not fitted.uses_sketches
     assert fitted.gained["everything"] < fitted.gained["content"] < fitted.gained["no readers"]
     assert fitted.weights.without_readers().terms[0] > 0.1
 

@@ -13,15 +13,16 @@ from discreet.cli import run
 from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import ranking_metrics
-from discreet.methods.base import Task
-from discreet.methods.baselines import Recency, known
+from discreet.methods.baselines import Recency
+from discreet.methods.baselines import event_counts as known
 from discreet.methods.click_reports import oneshot
+from discreet.methods.click_reports.click_evidence import Evidence
 from discreet.methods.click_reports.collect import collect_labels, collect_sketches
-from discreet.methods.click_reports.features import PublicSide
-from discreet.methods.click_reports.popularity import Evidence
 from discreet.methods.click_reports.public import PublicSpace
+from discreet.methods.click_reports.public_side import PublicSide
 from discreet.methods.click_reports.served import ServedModel
-from discreet.methods.registry import make_method
+from discreet.methods.method import TrainingTask
+from discreet.methods.method_registry import make_method
 from discreet.methods.run import Run
 from discreet.privacy.guarantee import Adjacency, Adversary, Scope, Status, Unit
 from discreet.privacy.noise import SimulatedNoise, rounded_up
@@ -31,7 +32,7 @@ ONE_SHOT = ("click_reports", "strict_privaterec", "user_codes")
 
 @pytest.fixture(scope="module")
 def task():
-    return Task(news_world(300, articles_per_day=30, seed=2), "hashed")
+    return TrainingTask(news_world(300, articles_per_day=30, seed=2), "hashed")
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +123,7 @@ def test_a_reader_without_clicks_sends_a_code_like_anybody(task, dev):
     method = make_method("user_codes", {"codes": 8, "epsilon": 2.0})
     train = task.data.splits["train"]
     unread = replace(train, history_stop=train.history_start)
-    emptied = Task(replace(task.data, splits={**task.data.splits, "train": unread}), "hashed")
+    emptied = TrainingTask(replace(task.data, splits={**task.data.splits, "train": unread}), "hashed")
     plans = [method.release_plan(each, dev) for each in (task, emptied)]
     assert plans[0].keys() == plans[1].keys()
     assert {len(parts) for plan in plans for parts in plan.values()} == {1}
@@ -162,7 +163,7 @@ def test_a_wrong_setting_is_one_clear_line(name, settings, says):
 
 
 def test_more_topics_than_titles_is_one_clear_line():
-    few = Task(news_world(10, articles_per_day=10, seed=1), "hashed")
+    few = TrainingTask(news_world(10, articles_per_day=10, seed=1), "hashed")
     with pytest.raises(DiscreetError, match="1000 topics cannot be found in") as caught:
         make_method("click_reports", {"topics": 1000}).train(few, 0)
     assert "\n" not in str(caught.value)

@@ -7,10 +7,10 @@ import pytest
 
 from discreet.data.news import NewsData
 from discreet.data.synthetic import news_world
-from discreet.methods.base import Task
 from discreet.methods.click_reports import oneshot
 from discreet.methods.click_reports.collect import collect_labels, collect_sketches
-from discreet.methods.registry import make_method
+from discreet.methods.method import TrainingTask
+from discreet.methods.method_registry import make_method
 
 METHODS = {
     "click_reports": {"epsilon": 3.0, "topics": 8},
@@ -26,7 +26,7 @@ def world():
 
 @pytest.fixture(scope="module")
 def task(world):
-    return Task(world, "hashed")
+    return TrainingTask(world, "hashed")
 
 
 def with_other_clicks(data: NewsData, seed: int) -> NewsData:
@@ -55,7 +55,7 @@ def test_the_server_depends_on_releases_alone(world, task, name, monkeypatch):
     scores = method.score(task, state, world.splits["dev"], 0)
 
     other = with_other_clicks(world, 1)
-    other_task = Task(other, "hashed", task.found)
+    other_task = TrainingTask(other, "hashed", task.found)
     replayed = {kind: iter(made) for kind, made in released.items()}
     monkeypatch.setattr(oneshot, "collect_sketches", lambda *_: next(replayed["sketches"]))
     monkeypatch.setattr(oneshot, "collect_labels", lambda *_: next(replayed["labels"]))
@@ -70,7 +70,7 @@ def test_topics_are_the_same_whatever_was_clicked(world, task):
     """Found anew, from public text alone."""
     from discreet.methods.click_reports.public import PublicSpace
 
-    other = Task(with_other_clicks(world, 2), "hashed")
+    other = TrainingTask(with_other_clicks(world, 2), "hashed")
     one, another = (PublicSpace.of(each, 6).to_state() for each in (task, other))
     assert {key: value.tobytes() for key, value in one.items()} == {
         key: value.tobytes() for key, value in another.items()
@@ -80,6 +80,6 @@ def test_topics_are_the_same_whatever_was_clicked(world, task):
 def test_other_clicks_make_other_releases(world, task):
     """So that the test above could fail: without the replay, what is learnt does depend on the clicks."""
     method = make_method("click_reports", METHODS["click_reports"])
-    other = Task(with_other_clicks(world, 1), "hashed", task.found)
+    other = TrainingTask(with_other_clicks(world, 1), "hashed", task.found)
     one, another = method.train(task, 0), method.train(other, 0)
     assert one["prior_mean"].tolist() != another["prior_mean"].tolist()

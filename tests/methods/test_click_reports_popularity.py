@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests_support import make_impressions
 
 from discreet.edge.reader.reports import label_mechanism
+from discreet.methods.click_reports.click_evidence import Evidence, inclusion
 from discreet.methods.click_reports.collect import Labels, collect_labels
-from discreet.methods.click_reports.popularity import Evidence, inclusion
 from discreet.privacy.mechanisms.randomized_response import RandomizedResponse
 from discreet.privacy.mechanisms.subset_selection import SubsetSelection
 

@@ -9,19 +9,19 @@ import pytest
 from discreet.audits.dp_fedavg import whole_course_audit, worst_client_audit
 from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
-from discreet.methods.base import Task
 from discreet.methods.dp_fedavg import UNIT, DPFedAvg, Participation
+from discreet.methods.method import TrainingTask
 from discreet.privacy.guarantee import Adjacency, Adversary, Scope, Status, Unit
 from discreet.privacy.mechanisms.gaussian import analytic_multiplier
-from discreet.privacy.participation import epsilon_hidden, epsilon_seen, joining
-from discreet.training.chance import Attendance, SecretChance
+from discreet.privacy.participation_cost import epsilon_hidden, epsilon_seen, joining
 from discreet.training.clients import Clients
 from discreet.training.parties import Parties
+from discreet.training.randomness import SamplingPlan, SecretRandomness
 
 
 @pytest.fixture(scope="module")
 def task():
-    return Task(news_world(80, seed=9), "hashed")
+    return TrainingTask(news_world(80, seed=9), "hashed")
 
 
 def without(setup, task, reader):
@@ -35,12 +35,14 @@ def without(setup, task, reader):
 @pytest.mark.parametrize("clip", [0.05, 1.0])
 def test_one_reader_moves_the_sum_by_at_most_the_clip(task, clip, steps, tmp_path):
     method = DPFedAvg(clip=clip, local_steps=steps, rounds=30, epsilon=math.inf)
-    setup = method.setup(task, 1, chance=SecretChance(tmp_path / "all", "all"))
+    setup = method.setup(task, 1, randomness=SecretRandomness(tmp_path / "all", "all"))
     parameters = setup.start
     whole = method.contribution(setup, parameters, 2, Parties(4, 3))
     moved = []
     for reader in setup.clients.reader[:12].tolist():
-        rest = dataclasses.replace(without(setup, task, reader), chance=SecretChance(tmp_path / str(reader), "rest"))
+        rest = dataclasses.replace(
+            without(setup, task, reader), randomness=SecretRandomness(tmp_path / str(reader), "rest")
+        )
         difference = whole - method.contribution(rest, parameters, 2, Parties(4, 3))
         assert difference[-1] == 0  # how many readers there are is public
         moved.append(math.isqrt(sum(int(value) ** 2 for value in difference[:-1])))
@@ -68,7 +70,7 @@ def test_the_mean_is_over_the_expected_number_whoever_joined(task):
     method = DPFedAvg(epsilon=math.inf, fraction=0.5, rounds=4, clip=0.3)
     setup = method.setup(task, 1)
     parameters = setup.start
-    joining = setup.chance.joining(setup.clients.reader, 1, method.attendance)
+    joining = setup.randomness.joining(setup.clients.reader, 1, method.sampling_plan)
     rows = np.concatenate(list(method.updates(setup, parameters, 1, joining)))
     scale = np.minimum(1, 0.3 / np.linalg.norm(rows, axis=1))[:, None]
     expected = (rows * scale).sum(axis=0) / (0.5 * setup.readers)
@@ -79,7 +81,7 @@ def test_the_mean_is_over_the_expected_number_whoever_joined(task):
 
 def test_the_guarantee_is_the_readers_for_life_against_both_kinds_of_server(task):
     method = DPFedAvg(epsilon=3.0, delta=1e-6, rounds=40, fraction=0.1)
-    assert method.attendance == Attendance(0.1, 5, 40)
+    assert method.sampling_plan == SamplingPlan(0.1, 5, 40)
     assert method.multiplier == pytest.approx(analytic_multiplier(3.0, 1e-6) * math.sqrt(5), rel=1e-3)
     seen, hidden = method.guarantee({}), method.other_guarantee({})
     assert (seen.unit, seen.adjacency, seen.scope, seen.status) == (
@@ -103,7 +105,7 @@ def test_the_guarantee_is_the_readers_for_life_against_both_kinds_of_server(task
 
 def test_all_in_every_round_leaves_nothing_to_hide():
     method = DPFedAvg(epsilon=3.0, rounds=10)
-    assert method.attendance.most == 10
+    assert method.sampling_plan.max_rounds_joined == 10
     assert method.guarantee({}).epsilon == pytest.approx(method.other_guarantee({}).epsilon, rel=1e-6)
 
 
@@ -163,7 +165,7 @@ def test_the_audit_of_all_rounds_tells_whether_the_cap_is_kept(capped, monkeypat
     """It looks at the coin and the cap that nodes use: without the cap it finds more than was promised."""
     if not capped:
         uncapped = lambda noise, rate, joined, _: joining(noise, rate, joined, 10**6)  # noqa: E731
-        monkeypatch.setattr("discreet.training.chance.joining", uncapped)
+        monkeypatch.setattr("discreet.training.randomness.joining", uncapped)
     audit = whole_course_audit(10.0, 5, 0.75, 1, 400)
     bound = audit.examination.lower_bound(1e-3, 0)
     assert audit.holds(bound) is capped

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.methods.baselines.known import EventCounts
+from discreet.methods.baselines.event_counts import EventCounts
 
 events = st.lists(st.tuples(st.integers(0, 4), st.integers(-20, 20)), max_size=40)
 

@@ -12,23 +12,23 @@ import torch
 from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
 from discreet.experiments.ranking_comparison import variants
-from discreet.methods.base import Task
 from discreet.methods.learnt import parameter_count
+from discreet.methods.method import TrainingTask
+from discreet.methods.method_registry import make_method, method_from_plain, plain_settings
 from discreet.methods.published.fednewsrec import FedNewsRec
 from discreet.methods.published.fedrec import FedRec
-from discreet.methods.registry import make_method, method_from_plain, plain_settings
 from discreet.methods.run import Run
-from discreet.models.base import Needs, NewsModel, Settings, Titles
 from discreet.models.fednewsrec import FedNewsRecSettings
+from discreet.models.model_registry import MODELS, model_settings
+from discreet.models.news_model import ModelSettings, Needs, NewsModel, Titles
 from discreet.models.nrms import NRMSSettings
-from discreet.models.registry import MODELS, model_settings
 from discreet.plugins import register
 from discreet.serving.basis import BasisModel
 
 
 @pytest.fixture(scope="module")
 def task():
-    return Task(news_world(60, seed=9), "hashed")
+    return TrainingTask(news_world(60, seed=9), "hashed")
 
 
 SMALL = {"rounds": 1, "fraction": 0.1}
@@ -116,7 +116,7 @@ def test_words_that_are_not_learnt_are_the_same_whatever_seed_scores(task):
 
 
 @dataclasses.dataclass(frozen=True)
-class MeanSettings(Settings):
+class MeanSettings(ModelSettings):
     """One number."""
 
     stretch: float = 2.0

@@ -9,16 +9,16 @@ import pytest
 from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import ranking_metrics
-from discreet.methods.base import Task
 from discreet.methods.dp_fedavg import DPFedAvg
 from discreet.methods.learnt import parameter_count
+from discreet.methods.method import TrainingTask
 from discreet.methods.published.centralized import Centralized
 from discreet.methods.published.dp_fedrec import DPFedRec
 from discreet.methods.published.fednewsrec import FedNewsRec
 from discreet.methods.published.fedrec import FedRec
 from discreet.methods.published.privaterec import PrivateRec
 from discreet.privacy.guarantee import Scope, Status, Unit
-from discreet.privacy.mechanisms.base import Calibration
+from discreet.privacy.mechanisms.mechanism import Calibration
 from discreet.training.rounds import Server
 
 METHODS = {method.name: method for method in (Centralized, FedRec, FedNewsRec, DPFedRec, PrivateRec, DPFedAvg)}
@@ -26,7 +26,7 @@ METHODS = {method.name: method for method in (Centralized, FedRec, FedNewsRec, D
 
 @pytest.fixture(scope="module")
 def task():
-    return Task(news_world(120, seed=9), "hashed")
+    return TrainingTask(news_world(120, seed=9), "hashed")
 
 
 @pytest.mark.parametrize("model", ["plm_nr", "nrms", "naml", "fednewsrec", "bilinear"])

@@ -13,9 +13,9 @@ from discreet.data.synthetic import news_world
 from discreet.edge.node.host import Host
 from discreet.edge.node.in_process import hosts_in_process, on_one_machine
 from discreet.errors import DiscreetError
-from discreet.methods.across import AcrossNodes
-from discreet.methods.base import Task
 from discreet.methods.dp_fedavg import DPFedAvg
+from discreet.methods.method import TrainingTask
+from discreet.methods.node_rounds import NodeRounds
 from discreet.methods.published.fednewsrec import FedNewsRec
 from discreet.methods.published.fedrec import FedRec
 from discreet.methods.published.privaterec import PrivateRec
@@ -23,9 +23,9 @@ from discreet.methods.setup import Part
 from discreet.methods.training_job import Description, read_task, write_task
 from discreet.nodes import Assignment, LocalNodes
 from discreet.nodes.configuration import NodeSettings
-from discreet.training.chance import PastRound
 from discreet.training.optimisers import FedAdam
 from discreet.training.parties import Parties
+from discreet.training.randomness import PastRound
 
 METHODS = [
     PrivateRec(rounds=3, fraction=0.2),
@@ -59,7 +59,7 @@ class Leaving(LocalNodes):
 @pytest.mark.parametrize("method", [METHODS[0], METHODS[3]], ids=lambda method: method.name)
 def test_a_node_that_leaves_in_mid_round_is_not_in_the_sum_and_the_rest_goes_on(task, method):
     hosts, roster = hosts_in_process(task, 4)
-    state = method.train(task, 5, None, AcrossNodes(Leaving(hosts), roster, 1.0, simulated=True))
+    state = method.train(task, 5, None, NodeRounds(Leaving(hosts), roster, 1.0, simulated=True))
     assert [np.flatnonzero(row).tolist() for row in state["nodes"]] == [[1, 2, 3, 4], [1, 3, 4], [1, 3, 4]]
     assert_learnt(state, by_hand(method, task, 5, 4, [(1, 2, 3, 4), (1, 3, 4), (1, 3, 4)]))
 
@@ -77,7 +77,7 @@ class Heard(LocalNodes):
 def test_a_round_without_a_quorum_is_lost_and_the_rest_goes_on_without_it(task):
     hosts, roster = hosts_in_process(task, 4)
     method = FedRec(rounds=2, fraction=0.2)
-    state = method.train(task, 5, None, AcrossNodes(Heard(hosts, (1, 2)), roster, 0.2))
+    state = method.train(task, 5, None, NodeRounds(Heard(hosts, (1, 2)), roster, 0.2))
     assert [np.flatnonzero(row).tolist() for row in state["nodes"]] == [[], [1, 2]]
     assert np.isnan(state["losses"]).tolist() == [True, False]
 
@@ -85,7 +85,7 @@ def test_a_round_without_a_quorum_is_lost_and_the_rest_goes_on_without_it(task):
 def test_three_lost_rounds_in_a_row_end_the_training(task, tmp_path):
     hosts, roster = hosts_in_process(task, 4)
     with pytest.raises(DiscreetError, match="no secure sum over the nodes"):
-        FedRec(rounds=9, fraction=0.2).train(task, 5, tmp_path / "c", AcrossNodes(Heard(hosts, (3,)), roster, 0.2))
+        FedRec(rounds=9, fraction=0.2).train(task, 5, tmp_path / "c", NodeRounds(Heard(hosts, (3,)), roster, 0.2))
     assert (tmp_path / "c").exists()
 
 
@@ -107,7 +107,7 @@ def test_a_resumed_training_over_nodes_ends_the_same(task, tmp_path):
 
     hosts, roster = hosts_in_process(task, 3)
     with pytest.raises(EndsError):
-        method.train(task, 5, checkpoint, AcrossNodes(Stops(hosts), roster, simulated=True))
+        method.train(task, 5, checkpoint, NodeRounds(Stops(hosts), roster, simulated=True))
     resumed = method.train(task, 5, checkpoint, on_one_machine(task, 3))
     for key in whole.keys() - {"watched"}:
         assert np.array_equal(whole[key], resumed[key], equal_nan=whole[key].dtype.kind == "f"), key
@@ -168,7 +168,7 @@ def ask_round(contribute, method, task, number):
 
 def test_a_node_opens_its_own_data_and_contributes_its_part(task, world, tmp_path):
     method = METHODS[0]
-    settings = node(world, tmp_path, most_epsilon=math.inf, noise="simulated")
+    settings = node(world, tmp_path, max_epsilon=math.inf, noise="simulated")
     given = ask_round(open_job(settings, described(method, task, 7).to_bytes()), method, task, 2)
     own = method.contribution(method.setup(task, 7, Part(2, 2, 4)), method.setup(task, 7).start, 2, Parties(4, 3))
     assert np.array_equal(given, own)
@@ -231,14 +231,14 @@ def test_a_server_killed_in_a_round_loses_it_and_goes_on_with_secret_noise(task,
 
     hosts = {number: host(number) for number in roster}
     with pytest.raises(KilledError):  # after all nodes have contributed to the second round
-        method.train(task, 5, checkpoint, AcrossNodes(Kills(hosts), roster, 0.2))
-    state = method.train(task, 5, checkpoint, AcrossNodes(LocalNodes(hosts), roster, 0.2))
+        method.train(task, 5, checkpoint, NodeRounds(Kills(hosts), roster, 0.2))
+    state = method.train(task, 5, checkpoint, NodeRounds(LocalNodes(hosts), roster, 0.2))
     assert [np.flatnonzero(row).tolist() for row in state["nodes"]] == [[1, 2, 3], [], [1, 2, 3]]
     assert "simulated" not in state
 
 
 def test_a_node_with_other_articles_or_vectors_refuses(task, world, tmp_path):
-    other = Task(news_world(120, seed=10), "hashed")
+    other = TrainingTask(news_world(120, seed=10), "hashed")
     with pytest.raises(DiscreetError, match="articles are not those of this node"):
         open_job(node(world, tmp_path), described(METHODS[3], other, 7).to_bytes())
     told = dataclasses.replace(described(METHODS[3], task, 7), source="a language model")
@@ -258,7 +258,7 @@ def test_nodes_of_a_protecting_method_keep_their_losses(task):
 
 
 def test_a_node_without_readers_gives_nothing_but_its_noise(task):
-    few = Task(task.data, "hashed")
+    few = TrainingTask(task.data, "hashed")
     for method in METHODS:
         setup = method.setup(few, 1, Part(500, 500, 500))
         assert len(setup.clients) == 0

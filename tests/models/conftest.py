@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from discreet.models.base import NewsModel, TableSizes
 from discreet.models.features import ArticleTable
-from discreet.models.registry import make_model
+from discreet.models.model_registry import make_model
+from discreet.models.news_model import NewsModel, TableSizes
 
 TITLE_WORDS, ABSTRACT_WORDS, WORDS = 20, 30, 60
 

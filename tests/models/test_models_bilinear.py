@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from discreet.models.base import ArticleBatch, NewsModel, TableSizes
 from discreet.models.bilinear import Bilinear
 from discreet.models.features import ArticleTable, encode_all
-from discreet.models.registry import make_model
+from discreet.models.model_registry import make_model
+from discreet.models.news_model import ArticleBatch, NewsModel, TableSizes
 
 FULL = 24 + 5  # text vectors and subcategories of the small world
 

@@ -10,10 +10,10 @@ import torch
 from discreet.data.news import Articles
 from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
-from discreet.methods.base import Task
+from discreet.methods.method import TrainingTask
 from discreet.methods.published.fedrec import FedRec
 from discreet.models.features import ArticleTable, encode_all
-from discreet.models.registry import make_model, model_settings
+from discreet.models.model_registry import make_model, model_settings
 from discreet.text.encode import encode_texts
 from discreet.text.words import Vocabulary
 
@@ -140,7 +140,10 @@ def test_language_model_tokens(tiny_bert: Path, tmp_path: Path, articles: Articl
     with pytest.raises(DiscreetError, match="3 layers, not 4"):
         make_model("plm_nr", "small", table, 0, size=16, trainable_layers=4, language_model=str(folder))
 
-    task, layers = Task(news_world(30, seed=9), "hashed"), {"trainable_layers": 1, "language_model": str(folder)}
+    task, layers = (
+        TrainingTask(news_world(30, seed=9), "hashed"),
+        {"trainable_layers": 1, "language_model": str(folder)},
+    )
     method = FedRec(model_settings=model_settings("plm_nr", "small", size=16, **layers), rounds=1, fraction=0.1)
     state = method.train(task, 1)
     assert any(name.startswith("language_model.body.encoder.layer.2.") for name in state)

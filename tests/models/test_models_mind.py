@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from discreet.data.open import open_news
-from discreet.models.base import TableSizes
 from discreet.models.features import ArticleTable, encode_all
-from discreet.models.registry import make_model
+from discreet.models.model_registry import make_model
+from discreet.models.news_model import TableSizes
 from discreet.text.encode import encode_texts
 
 

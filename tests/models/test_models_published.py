@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.func import functional_call, grad, vmap
 
 from discreet.errors import DiscreetError
-from discreet.models.base import ArticleBatch, TableSizes
 from discreet.models.features import ArticleTable, encode_all
-from discreet.models.registry import MODELS, describe_model, make_model, model_settings, remake_model
+from discreet.models.model_registry import MODELS, describe_model, make_model, model_settings, remake_model
+from discreet.models.news_model import ArticleBatch, TableSizes
 
 # Readers with no click, few, all but one, exactly as many as the model takes.
 HISTORY_SIZES = (0, 3, 11, 24, 25)
@@ -251,5 +251,6 @@ def test_unknown_names_are_said_in_one_line(table):
 
 
 def test_transformers_is_loaded_only_when_a_language_model_is():
-    code = "import sys, discreet.models.base, discreet.models.registry; assert 'transformers' not in sys.modules"
+    imports = "discreet.models.news_model, discreet.models.model_registry"
+    code = f"import sys, {imports}; assert 'transformers' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

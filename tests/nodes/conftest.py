@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from discreet.nodes import troubles
+from discreet.nodes import failures as failures
 
 
 @pytest.fixture(autouse=True)
@@ -16,5 +16,5 @@ def one_thread():
 def said(monkeypatch):
     """What is said about nodes while sums are made."""
     lines = []
-    monkeypatch.setattr(troubles, "notice", lines.append)
+    monkeypatch.setattr(failures, "notice", lines.append)
     return lines

@@ -15,12 +15,12 @@ from rounds_by_hand import assert_learnt, by_hand
 from discreet.cli.nodes import next_command
 from discreet.data.open import open_news
 from discreet.data.synthetic import news_world, write_mind
-from discreet.methods.base import Task
+from discreet.methods.method import TrainingTask
 from discreet.methods.run import Run
 
 pytest.importorskip("flwr", reason="Flower is not installed: pip install 'discreet[flower]'")
 
-from discreet.nodes.flower.configuration import write_deployment
+from discreet.nodes.flower.flower_configuration import write_deployment
 from discreet.nodes.flower.loopback import Loopback, host_command
 
 STALLING = Path(__file__).parents[1] / "support" / "stalling_host.py"
@@ -76,14 +76,14 @@ def world(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def task(world):
-    return Task(open_news(world), "hashed")
+    return TrainingTask(open_news(world), "hashed")
 
 
 @pytest.fixture(scope="module")
 def deployed(tmp_path_factory, world):
     """One deployment for all tests here; the host of node 3 stops in its second round until it is killed."""
     folder = tmp_path_factory.mktemp("deployed") / "deployment"
-    write_deployment(folder, world, 4, most_epsilon=np.inf, noise="simulated")
+    write_deployment(folder, world, 4, max_epsilon=np.inf, noise="simulated")
 
     def command(node):
         stalling = [sys.executable, str(STALLING), str(node.folder), "2", str(folder / "reached")]

@@ -19,9 +19,9 @@ from discreet.data.synthetic import news_world, write_mind
 from discreet.edge.jobs import KINDS, kind_of, open_job_for
 from discreet.errors import DiscreetError
 from discreet.nodes.configuration import read_node, read_roster, write_roster
-from discreet.nodes.flower.configuration import write_deployment
+from discreet.nodes.flower.flower_configuration import write_deployment
 from discreet.nodes.host_socket import ask_host, listens
-from discreet.nodes.requests import Refusal, read_answer
+from discreet.nodes.requests import NodeRefusal, read_answer
 
 
 @pytest.fixture
@@ -34,11 +34,11 @@ def deployment(tmp_path: Path) -> Path:
 
 def test_write_makes_a_deployment_of_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
-    words = ["nodes", "write", str(tmp_path), "--nodes", "3", "--out", str(out), "--most-epsilon", "inf"]
+    words = ["nodes", "write", str(tmp_path), "--nodes", "3", "--out", str(out), "--max-epsilon", "inf"]
     assert run([*words, "--simulated-noise", "--tls"]) == 0
     assert f"discreet nodes start {out}" in capsys.readouterr().out
     node = read_node(out / "node-2")
-    assert (node.part, node.most_epsilon, node.noise, node.data) == ("2/3", float("inf"), "simulated", tmp_path)
+    assert (node.part, node.max_epsilon, node.noise, node.data) == ("2/3", float("inf"), "simulated", tmp_path)
     assert sorted(path.name for path in (out / "tls").iterdir()) == ["ca.crt", "server.crt", "server.key"]
     assert (out / "tls" / "server.key").stat().st_mode & 0o077 == 0
     assert run(words) == 2, "keys are not replaced"
@@ -73,8 +73,8 @@ def test_nodes_made_one_by_one_make_a_deployment(tmp_path: Path, capsys: pytest.
     [
         (["write", "nowhere", "--out", "o"], "nowhere: is not there"),
         (["write", ".", "--out", "o", "--nodes", "1"], "at least 2"),
-        (["write", ".", "--out", "o", "--most-epsilon", "0"], "--most-epsilon"),
-        (["write", ".", "--out", "o", "--most-epsilon", "1,2"], "--most-epsilon"),
+        (["write", ".", "--out", "o", "--max-epsilon", "0"], "--max-epsilon"),
+        (["write", ".", "--out", "o", "--max-epsilon", "1,2"], "--max-epsilon"),
         (["new", "2", ".", "--out", "o", "--part", "3/2"], "--part"),
         (["start", "nowhere"], "holds no nodes"),
         (["list", "nowhere"], "roster.json: is not there"),
@@ -118,7 +118,7 @@ def test_a_host_answers_and_ends_when_told(deployment: Path) -> None:
                 assert process.poll() is None
                 time.sleep(0.05)
             answer = read_answer(ask_host(node.socket, b"garbage", 10.0))
-            assert isinstance(answer, Refusal)
+            assert isinstance(answer, NodeRefusal)
         finally:
             process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 0

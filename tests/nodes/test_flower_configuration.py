@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from discreet.edge.node.host import Host
 from discreet.errors import DiscreetError, InputError
 from discreet.nodes.configuration import NodeSettings, node_folders, read_node, read_roster, write_node, write_roster
-from discreet.nodes.flower.configuration import write_deployment
 from discreet.nodes.flower.deployment import SuperLink, _toml
+from discreet.nodes.flower.flower_configuration import write_deployment
 
-GOOD = {"number": 2, "data": "somewhere", "part": "2/4", "most_epsilon": 3.5, "noise": "secure"}
+GOOD = {"number": 2, "data": "somewhere", "part": "2/4", "max_epsilon": 3.5, "noise": "secure"}
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 10.0, math.inf])
 def test_a_deployment_is_read_as_it_was_written(tmp_path: Path, epsilon: float) -> None:
     folder = tmp_path / "deployment"
-    write_deployment(folder, tmp_path, 3, most_epsilon=epsilon, noise="simulated")
+    write_deployment(folder, tmp_path, 3, max_epsilon=epsilon, noise="simulated")
     roster = read_roster(folder / "roster.json")
     assert list(node_folders(folder)) == list(roster) == [1, 2, 3]
     for number, path in node_folders(folder).items():
@@ -99,11 +99,11 @@ def test_bad_rosters_are_refused_in_one_line(tmp_path: Path, text: str, problem:
         ({"part": "5/4"}, "'part'"),
         ({"part": "2 of 4"}, "'part'"),
         ({"part": 2}, "'part'"),
-        ({"most_epsilon": 0}, "'most_epsilon'"),
-        ({"most_epsilon": -1.0}, "'most_epsilon'"),
-        ({"most_epsilon": float("nan")}, "'most_epsilon'"),
-        ({"most_epsilon": "10"}, "'most_epsilon'"),
-        ({"most_epsilon": True}, "'most_epsilon'"),
+        ({"max_epsilon": 0}, "'max_epsilon'"),
+        ({"max_epsilon": -1.0}, "'max_epsilon'"),
+        ({"max_epsilon": float("nan")}, "'max_epsilon'"),
+        ({"max_epsilon": "10"}, "'max_epsilon'"),
+        ({"max_epsilon": True}, "'max_epsilon'"),
         ({"noise": "none"}, "'noise'"),
         ({"noise": ["secure"]}, "'noise'"),
         ({"extra": 1}, "'extra' is unknown"),

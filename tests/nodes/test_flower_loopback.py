@@ -15,8 +15,8 @@ pytest.importorskip("flwr", reason="Flower is not installed (extra: flower)")
 from discreet.errors import DiscreetError
 from discreet.nodes.configuration import NodeSettings, node_folders, read_node, write_node
 from discreet.nodes.flower import deployment as running
-from discreet.nodes.flower.configuration import write_deployment
 from discreet.nodes.flower.deployment import SuperLink, submit
+from discreet.nodes.flower.flower_configuration import write_deployment
 from discreet.nodes.flower.loopback import Loopback
 from discreet.nodes.flower.node_processes import NodeProcesses
 from discreet.nodes.host_socket import listens
@@ -61,20 +61,20 @@ def test_a_node_is_killed_while_it_is_asked_and_found_again_and_nothing_is_left(
         link = SuperLink.of(folder)
         assert link == d.superlink
         patient = {"times": 60, "patience": 30.0, "wanted": ALL}
-        knocking = pool.submit(submit, "discreet.nodes.flower.trial:knock", patient, link)
+        probing = pool.submit(submit, "discreet.nodes.flower.node_probe:probe", patient, link)
         while not (third / "holding").exists():
-            assert not knocking.done(), knocking.result()
+            assert not probing.done(), probing.result()
             time.sleep(0.05)
         d.kill(3)
         (third / "hold").unlink()
-        second = pool.submit(submit, "discreet.nodes.flower.trial:knock", patient, link)
+        second = pool.submit(submit, "discreet.nodes.flower.node_probe:probe", patient, link)
         wrong = pool.submit(submit, "os:abort", {}, link, alone=False)
         d.restart(3)
         with pytest.raises(DiscreetError, match=r"another program is running .* flwr stop"):
             second.result()
         with pytest.raises(DiscreetError, match=r"^programs are named discreet.module:function, not 'os:abort'$"):
             wrong.result()
-        rounds = [one["nodes"] for one in knocking.result()]
+        rounds = [one["nodes"] for one in probing.result()]
         address = link.address
     assert rounds[0] == [1, 2, 4]
     assert rounds[-1] == ALL
@@ -102,7 +102,7 @@ def test_with_certificates_nodes_answer_and_strangers_are_turned_away(tmp_path: 
     folder = tmp_path / "deployment"
     write_deployment(folder, tmp_path, 2, tls=True)
     with Loopback(folder, echoing) as d:
-        (answered,) = submit("discreet.nodes.flower.trial:knock", {"times": 1, "patience": 300.0}, d.superlink)
+        (answered,) = submit("discreet.nodes.flower.node_probe:probe", {"times": 1, "patience": 300.0}, d.superlink)
         assert answered["nodes"] == [1, 2]
         with pytest.raises(DiscreetError):
             SuperLink(d.superlink.address, None, tmp_path / "unencrypted").call("list")

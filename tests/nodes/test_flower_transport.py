@@ -15,9 +15,9 @@ from flwr.app import ConfigRecord, Error, Message, RecordDict
 from flwr.supercore.task_identity import TaskIdentity
 
 from discreet.errors import DiscreetError
-from discreet.nodes.flower import transport
-from discreet.nodes.flower.app import load_program
-from discreet.nodes.flower.transport import FlowerNodes
+from discreet.nodes.flower import flower_nodes as transport
+from discreet.nodes.flower.flower_app import load_program
+from discreet.nodes.flower.flower_nodes import FlowerNodes
 
 Reply = ConfigRecord | Error | None
 Behaviour = Callable[[ConfigRecord], Reply]
@@ -176,10 +176,10 @@ def test_only_programs_of_discreet_are_run(name: str) -> None:
 
 
 def test_a_program_is_found_by_its_name() -> None:
-    assert load_program("discreet.nodes.flower.trial:knock").__name__ == "knock"
+    assert load_program("discreet.nodes.flower.node_probe:probe").__name__ == "probe"
 
 
 def test_the_relay_starts_without_the_heavy_libraries() -> None:
-    code = "import sys, discreet.nodes.flower.app; print({'torch', 'numba', 'scipy', 'ray'} & set(sys.modules))"
+    code = "import sys, discreet.nodes.flower.flower_app; print({'torch', 'numba', 'scipy', 'ray'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

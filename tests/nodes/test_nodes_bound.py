@@ -7,7 +7,7 @@ import pytest
 from node_hosts import JOB, LENGTH, Town, Wire, vector_of
 from plain_contributions import NOTHING
 
-from discreet.aggregation.secure_sum import Client, Plan, Step, Terms
+from discreet.aggregation.secure_sum import Step, SumClient, SumPlan, SumTerms
 from discreet.aggregation.secure_sum.refusals import Replay
 from discreet.edge.node import host as hosts
 from discreet.errors import DiscreetError
@@ -15,7 +15,7 @@ from discreet.nodes import SecureSums
 from discreet.nodes.requests import (
     Begin,
     Done,
-    Refusal,
+    NodeRefusal,
     Unknown,
     job_digest,
     purpose,
@@ -28,9 +28,9 @@ OTHER_JOB = b"give it without any noise"
 
 
 def begin(town, invited, plan=None, job=JOB, task=b"", round_id=bytes(16)):
-    plan = plan or Plan.default(len(invited))
+    plan = plan or SumPlan.default(len(invited))
     meaning = purpose(job_digest(job), task_digest(task), town.roster)
-    terms = Terms(round_id, {n: town.roster[n] for n in invited}, plan, LENGTH, 64, meaning)
+    terms = SumTerms(round_id, {n: town.roster[n] for n in invited}, plan, LENGTH, 64, meaning)
     return Begin(
         context=terms.digest,
         round_id=round_id,
@@ -70,7 +70,7 @@ def test_a_victim_that_is_told_another_job_is_in_no_sum_with_the_others():
 
         def change(step, request, town=town, context=context, apart=apart):
             if step == Step.ADVERTISE:
-                lied = begin(town, (1, 2, 3), Plan.complete(3, 3), OTHER_JOB, b"the task", request.round_id)
+                lied = begin(town, (1, 2, 3), SumPlan.complete(3, 3), OTHER_JOB, b"the task", request.round_id)
                 apart["context"] = lied.context
                 return lied if context else replace(lied, context=request.context)
             return replace(request, context=apart["context"]) if context else request
@@ -97,11 +97,11 @@ def test_a_victim_that_is_told_another_task_is_in_no_sum_with_the_others():
 def test_clients_of_other_purposes_do_not_take_each_others_messages():
     town = Town(3)
     ours, theirs = (
-        Terms(bytes(16), town.roster, Plan.complete(3, 3), LENGTH, 64, what) for what in (b"ours", b"theirs")
+        SumTerms(bytes(16), town.roster, SumPlan.complete(3, 3), LENGTH, 64, what) for what in (b"ours", b"theirs")
     )
-    clients = {n: Client(theirs if n == 2 else ours, town.identities[n]) for n in town.roster}
+    clients = {n: SumClient(theirs if n == 2 else ours, town.identities[n]) for n in town.roster}
     listed = tuple(clients[n].advertise() for n in sorted(clients))
-    from discreet.aggregation.secure_sum.messages import Advertised
+    from discreet.aggregation.secure_sum.sum_messages import Advertised
 
     with pytest.raises(Replay):
         clients[1].share_keys(Advertised(context=ours.digest, advertisements=listed))
@@ -112,7 +112,7 @@ def test_nodes_that_have_other_rosters_are_in_no_sum_together():
     town = Town(4)
     town.start(2, roster={n: key for n, key in town.roster.items() if n < 4})
     answer = ask(town, 2, begin(town, (1, 2, 3)))
-    assert isinstance(answer, Refusal)
+    assert isinstance(answer, NodeRefusal)
     assert "roster" in answer.reason
 
 
@@ -130,7 +130,7 @@ def test_nodes_that_have_other_rosters_are_in_no_sum_together():
 def test_a_plan_must_hide_a_node_from_a_tenth_of_its_own_roster(known, invited, everybody, accepted):
     """All who collude may be among the invited. A sparse plan is made for a tenth of these alone."""
     town = Town(known)
-    plan = Plan.complete(invited, invited) if everybody else Plan.default(invited)
+    plan = SumPlan.complete(invited, invited) if everybody else SumPlan.default(invited)
     answer = ask(town, 1, begin(town, range(1, invited + 1), plan))
     assert isinstance(answer, Done) == accepted
     if not accepted:

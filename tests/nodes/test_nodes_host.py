@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from node_hosts import JOB, LENGTH, Town, Wire, sums_over, vector_of
 
-from discreet.aggregation.secure_sum import Identity, Plan, Step, Terms
+from discreet.aggregation.secure_sum import Identity, Step, SumPlan, SumTerms
 from discreet.aggregation.secure_sum.refusals import MalformedMessage
 from discreet.edge.node.host import Host
 from discreet.errors import DiscreetError
@@ -20,8 +20,8 @@ from discreet.nodes.requests import (
     NO_CONTEXT,
     Begin,
     Done,
+    NodeRefusal,
     Proceed,
-    Refusal,
     Unknown,
     job_digest,
     purpose,
@@ -37,10 +37,10 @@ TASK = b"add up"
 def invitation(town, invited=None, round_id=ROUND, **changes):
     """A request to begin, on terms that hosts accept unless something is changed."""
     invited = tuple(invited or town.roster)
-    plan = Plan.default(max(2, len(invited)))
+    plan = SumPlan.default(max(2, len(invited)))
     known = {node: town.roster.get(node, bytes([node]) * 32) for node in invited}
     meaning = purpose(job_digest(JOB), task_digest(TASK), town.roster)
-    context = bytes(32) if len(invited) < 2 else Terms(round_id, known, plan, LENGTH, 64, meaning).digest
+    context = bytes(32) if len(invited) < 2 else SumTerms(round_id, known, plan, LENGTH, 64, meaning).digest
     begin = Begin(
         context=context,
         round_id=round_id,
@@ -89,8 +89,8 @@ def test_terms_that_a_host_accepts():
 def test_terms_that_a_host_refuses(changes, reason):
     town = Town(4)
     answer = ask(town, 2, invitation(town, **changes))
-    assert isinstance(answer, Refusal)
-    assert answer.lasting
+    assert isinstance(answer, NodeRefusal)
+    assert answer.permanent
     assert answer.reason.startswith("WrongTerms: ")
     assert reason in answer.reason
     assert town.opened == [], "terms are looked at before anything is opened"
@@ -143,7 +143,7 @@ def test_many_threads_that_begin_one_round_begin_it_once():
     with ThreadPoolExecutor(8) as pool:
         answers = [read_answer(one) for one in pool.map(host.answer, [request] * 16)]
     assert sum(isinstance(one, Done) for one in answers) == 1
-    assert all(one.reason.startswith("OutOfTurn") for one in answers if isinstance(one, Refusal))
+    assert all(one.reason.startswith("OutOfTurn") for one in answers if isinstance(one, NodeRefusal))
     assert opened == [JOB]
 
 
@@ -169,7 +169,7 @@ def test_a_replayed_request_to_mask_gives_no_second_masked_input(moment):
     sums.sum(b"", LENGTH)
     replayed.append(read_answer(town.hosts[2].answer(mask)))
     assert len(replayed) >= 2
-    assert all(isinstance(one, Refusal) for one in replayed)
+    assert all(isinstance(one, NodeRefusal) for one in replayed)
     assert len([node for node, _ in town.contributed if node == 2]) == 2, "one for each of the two sums"
 
 
@@ -233,7 +233,7 @@ def test_nothing_but_a_contribution_leaves_a_host(bare):
 @given(st.binary(max_size=200), st.sampled_from([b"", b"Ds\1\x20", b"Ds\1\x21", b"Ds\1\x30"]))
 def test_a_host_answers_any_bytes_with_a_refusal(garbage, beginning):
     answer = read_answer(HOST.answer(beginning + garbage))
-    assert isinstance(answer, Refusal)
+    assert isinstance(answer, NodeRefusal)
 
 
 HOST = Town(2).hosts[1]
@@ -254,7 +254,7 @@ def test_damaged_requests_are_answered_and_never_contribute(sent, data):
     for at in data.draw(st.lists(st.integers(0, len(request) - 1), min_size=1, max_size=3)):
         request[at] ^= data.draw(st.integers(1, 255))
     town = Town(3)
-    assert isinstance(read_answer(town.hosts[1].answer(bytes(request))), Refusal | Unknown)
+    assert isinstance(read_answer(town.hosts[1].answer(bytes(request))), NodeRefusal | Unknown)
     assert town.contributed == []
 
 
@@ -262,8 +262,8 @@ def test_requests_go_there_and_back_and_no_shorter_one_is_read(sent):
     for request in sent:
         assert read_request(request).to_bytes() == request
         for end in range(len(request)):
-            assert isinstance(read_answer(HOST.answer(request[:end])), Refusal)
-        assert isinstance(read_answer(HOST.answer(request + b"\0")), Refusal)
+            assert isinstance(read_answer(HOST.answer(request[:end])), NodeRefusal)
+        assert isinstance(read_answer(HOST.answer(request + b"\0")), NodeRefusal)
     assert [b"tell me x" in request for request in sent] == [False, False, True, False, False]
     assert isinstance(read_request(sent[0]), Begin)
 
@@ -287,7 +287,7 @@ def test_a_step_that_no_round_has_is_malformed(step):
 
 
 def test_an_answer_has_one_encoding():
-    refusal = Refusal(context=bytes(32), reason="no", lasting=True)
+    refusal = NodeRefusal(context=bytes(32), reason="no", permanent=True)
     data = refusal.to_bytes()
     assert read_answer(data) == refusal
     for wrong in (data.replace(b"\1\0\0\0", b"\2\0\0\0"), data + b"\0", data[:-1], data[:3] + b"\x20" + data[4:]):

@@ -7,10 +7,10 @@ import pytest
 from node_hosts import LENGTH, PATIENCE, Town, Wire, sum_of, sums_over
 
 from discreet.aggregation.secure_sum import Step
-from discreet.aggregation.secure_sum.messages import KeyShares, Unmasking
+from discreet.aggregation.secure_sum.sum_messages import KeyShares, Unmasking
 from discreet.errors import DiscreetError
 from discreet.nodes.requests import read_answer
-from discreet.nodes.sums import ATTEMPTS, LostRound
+from discreet.nodes.secure_sums import ATTEMPTS, LostRound
 
 
 def test_a_quorum_that_is_lost_is_found_among_those_who_are_left(said):

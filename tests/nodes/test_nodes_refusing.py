@@ -6,7 +6,7 @@ from node_hosts import LENGTH, Town, Wire, sum_of, sums_over, vector_of
 from discreet.aggregation.secure_sum import Identity
 from discreet.edge.node.host import Host
 from discreet.errors import DiscreetError, InputError
-from discreet.nodes.sums import LostRound
+from discreet.nodes.secure_sums import LostRound
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_what_every_node_refuses_is_not_asked_for_again_and_again(monkeypatch):
     town = Town(3)
     wire = Wire(town)
     waits = []
-    monkeypatch.setattr("discreet.nodes.sums.time.sleep", waits.append)
+    monkeypatch.setattr("discreet.nodes.secure_sums.time.sleep", waits.append)
     with pytest.raises(DiscreetError, match=r"nodes 1, 2, 3: refused, NoContribution: the round sums 4 entries"):
         sums_over(wire).sum(b"", 4)
     assert len(town.contributed) == 3

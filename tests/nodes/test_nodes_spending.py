@@ -6,7 +6,7 @@ import pytest
 
 from discreet.edge.node.spending import Spending
 from discreet.errors import DiscreetError, InputError
-from discreet.privacy.participation import user_guarantee
+from discreet.privacy.participation_cost import user_guarantee
 
 
 def cost(epsilon, delta):
@@ -14,7 +14,7 @@ def cost(epsilon, delta):
 
 
 def test_jobs_add_up_and_each_is_charged_once(tmp_path):
-    spending = Spending(tmp_path / "spent", most_epsilon=5.0)
+    spending = Spending(tmp_path / "spent", max_epsilon=5.0)
     spending.charge("a", cost(3.0, 1e-6))
     spending.charge("a", cost(3.0, 1e-6))
     Spending(tmp_path / "spent", 5.0).charge("b", cost(2.0, 1e-6))

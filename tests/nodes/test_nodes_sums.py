@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from node_hosts import JOB, LENGTH, PATIENCE, Town, Wire, sum_of, sums_over
 from plain_contributions import NOTHING
 
-from discreet.aggregation.secure_sum import Plan, Step
+from discreet.aggregation.secure_sum import Step, SumPlan
 from discreet.errors import DiscreetError
 from discreet.nodes import LocalNodes, SecureSums
-from discreet.nodes.requests import Done, Refusal, Unknown, read_answer
-from discreet.nodes.sums import ATTEMPTS
+from discreet.nodes.requests import Done, NodeRefusal, Unknown, read_answer
+from discreet.nodes.secure_sums import ATTEMPTS
 
 STEPS = list(Step)[:-1]
 BEFORE_THE_INPUT = (Step.ADVERTISE, Step.SHARE, Step.MASK)
@@ -51,7 +51,7 @@ def test_nodes_are_told_how_many_will_be_in_the_sum_at_least(count):
     town = Town(count)
     sums_over(Wire(town)).sum(b"", LENGTH)
     told = {(one.invited, one.quorum, one.known) for _, one in town.contributed}
-    assert told == {(tuple(range(1, count + 1)), Plan.default(count).quorum, count)}
+    assert told == {(tuple(range(1, count + 1)), SumPlan.default(count).quorum, count)}
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -202,7 +202,7 @@ def test_a_reason_of_a_node_is_shown_once_and_cannot_break_the_line(said):
         if node != 2:
             return answer
         reason = "full\n\x1b[31m [/red] disk"
-        return Refusal(context=read_answer(answer).context, reason=reason, lasting=False).to_bytes()
+        return NodeRefusal(context=read_answer(answer).context, reason=reason, permanent=False).to_bytes()
 
     wire.on_answer = refuse
     sums = sums_over(wire)

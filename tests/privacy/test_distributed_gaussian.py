@@ -31,10 +31,10 @@ from discreet.privacy.accounting.lattice_price import (
     lattice_price,
     part_deviation,
 )
-from discreet.privacy.distributed_gaussian import LEAST_HEADROOM, DistributedGaussian
+from discreet.privacy.distributed_gaussian import MIN_HEADROOM, DistributedGaussian
 from discreet.privacy.mechanisms.gaussian import analytic_multiplier, gaussian_delta
 from discreet.privacy.noise import SecureNoise, SimulatedNoise
-from discreet.privacy.participation import multiplier_for
+from discreet.privacy.participation_cost import multiplier_for
 
 Floats = NDArray[np.float64]
 
@@ -175,7 +175,7 @@ def test_no_setting_that_is_taken_wraps(
     if mechanism is None:
         assert bits == 32
         return
-    assert mechanism.headroom <= LEAST_HEADROOM
+    assert mechanism.headroom <= MIN_HEADROOM
     deviations = float(mechanism.party_deviation) * math.sqrt(parties)
     assert contributions * mechanism.unit + 7 * deviations < 2 ** (bits - 1)
 
@@ -194,7 +194,7 @@ def test_wrapping_is_as_likely_as_is_said() -> None:
     mechanism = terms(bits=12, contributions=4, multiplier=1.0, parties=2, quorum=2, dimension=20_000)
     total = sum(mechanism.party_noise(SimulatedNoise(seed)) for seed in range(2))
     assert np.abs(total).max() + 4 * mechanism.unit < 2**11
-    assert mechanism._headroom(mechanism.unit) <= LEAST_HEADROOM < mechanism._headroom(2 * mechanism.unit)
+    assert mechanism._headroom(mechanism.unit) <= MIN_HEADROOM < mechanism._headroom(2 * mechanism.unit)
     finest = 16 * mechanism.unit
     louder = SimulatedNoise(3).discrete_gaussian(part_deviation(finest, 1), 20_000)
     assert (np.abs(louder) > 2**11 - 1).any()

@@ -23,7 +23,7 @@ from discreet.privacy.distributed_gaussian import DistributedGaussian
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 from discreet.privacy.mechanisms.gaussian import gaussian_delta
 from discreet.privacy.noise import SecureNoise, SimulatedNoise
-from discreet.privacy.participation import (
+from discreet.privacy.participation_cost import (
     epsilon_hidden,
     epsilon_seen,
     gaussian_epsilon,

@@ -23,7 +23,6 @@ from discreet.privacy.accounting.zcdp import gaussian_rho, zcdp_delta, zcdp_epsi
 from discreet.privacy.guarantee import Adjacency, Adversary, Unit
 from discreet.privacy.mechanisms.attention import ClippedAttention, private_attention
 from discreet.privacy.mechanisms.averages import DPAverage, DPItemAverages
-from discreet.privacy.mechanisms.base import Calibration
 from discreet.privacy.mechanisms.clipped_mean import ClippedMean
 from discreet.privacy.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
 from discreet.privacy.mechanisms.exponential import Exponential
@@ -31,6 +30,7 @@ from discreet.privacy.mechanisms.float_noise import FloatNoise
 from discreet.privacy.mechanisms.gaussian import AnalyticGaussian
 from discreet.privacy.mechanisms.label_permutation import LabelPermutation
 from discreet.privacy.mechanisms.laplace import Laplace
+from discreet.privacy.mechanisms.mechanism import Calibration
 from discreet.privacy.mechanisms.randomized_response import RandomizedResponse
 from discreet.privacy.mechanisms.subset_selection import SubsetSelection
 from discreet.privacy.mechanisms.topic_counts import TopicCounts

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from discreet.data.check import check_data
 from discreet.data.open import open_news, open_ratings
+from discreet.data.validation import check_data
 
 pytestmark = pytest.mark.realdata
 

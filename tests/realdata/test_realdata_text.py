@@ -5,7 +5,7 @@ from discreet.data.open import open_news
 from discreet.evaluation.metrics import ranking_metrics
 from discreet.evaluation.uncertainty import estimate, paired_difference
 from discreet.text.encode import encode_texts
-from discreet.text.language_model import installed_language_model
+from discreet.text.frozen_language_model import installed_language_model
 from discreet.text.word_vectors import read_word_vectors
 from discreet.text.words import Vocabulary, tokenise
 

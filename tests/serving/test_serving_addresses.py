@@ -9,7 +9,7 @@ from served_world import running_server, serving, small_service
 from discreet.cli import run as run_command
 from discreet.errors import DiscreetError
 from discreet.serving.addresses import Proxies, household, listen, url_of
-from discreet.serving.limits import Limits
+from discreet.serving.limits import ServerLimits
 from discreet.serving.rate import Buckets
 
 
@@ -55,7 +55,7 @@ def test_a_wrong_network_is_one_clear_line():
 
 
 def test_behind_a_proxy_each_reader_has_a_bucket(tmp_path):
-    limits = Limits(rate=0.001, burst=2)
+    limits = ServerLimits(rate=0.001, burst=2)
     with serving(small_service(tmp_path), limits=limits, proxies=Proxies(["127.0.0.0/8"])) as base:
         readers = [f"203.0.113.{number}" for number in range(50)]
         headers = [{"X-Forwarded-For": reader} for reader in readers]
@@ -67,7 +67,7 @@ def test_behind_a_proxy_each_reader_has_a_bucket(tmp_path):
 
 
 def test_without_a_proxy_claims_buy_nothing():
-    with running_server(limits=Limits(rate=0.001, burst=5)) as base:
+    with running_server(limits=ServerLimits(rate=0.001, burst=5)) as base:
         claims = [{"X-Forwarded-For": f"203.0.113.{number}"} for number in range(8)]
         statuses = [httpx.get(f"{base}/healthz", headers=claim).status_code for claim in claims]
     assert statuses == [200] * 5 + [429] * 3

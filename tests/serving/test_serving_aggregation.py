@@ -12,8 +12,8 @@ from discreet.aggregation.contribution import Contribution
 from discreet.aggregation.dap.client import Client
 from discreet.aggregation.dap.config import read_config
 from discreet.serving.aggregation import mount_leader, open_leader
-from discreet.serving.app import create_app
-from discreet.serving.limits import Limits
+from discreet.serving.endpoints import create_app
+from discreet.serving.limits import ServerLimits
 
 
 def test_a_served_run_with_its_leader(tmp_path):
@@ -21,7 +21,7 @@ def test_a_served_run_with_its_leader(tmp_path):
     deployment = Deployment(tmp_path, start=start, extra={"leader": 'collector_key = "collector.key"'})
     deployment.start("helper")
     leader = open_leader(read_config(tmp_path / "leader.toml"))
-    app = create_app(small_service(tmp_path), Limits(rate=0), extend=partial(mount_leader, leader=leader))
+    app = create_app(small_service(tmp_path), ServerLimits(rate=0), extend=partial(mount_leader, leader=leader))
     try:
         with TestClient(app) as server:
             assert server.get("/healthz").status_code == 200

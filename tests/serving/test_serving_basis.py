@@ -14,8 +14,8 @@ from served_world import serving, small_service, small_world
 
 from discreet.edge.reader.reports import sketch_mechanism
 from discreet.errors import DiscreetError
-from discreet.methods.base import Task
 from discreet.methods.learnt import trained_parameters
+from discreet.methods.method import TrainingTask
 from discreet.methods.published.fedrec import FedRec
 from discreet.methods.published.privaterec import PrivateRec
 from discreet.methods.run import Run
@@ -30,7 +30,7 @@ METHOD = PrivateRec(rounds=3, fraction=0.2, basis=5, epsilon=10.0, epsilon_servi
 
 
 def trained(method, seed=4):
-    task = Task(small_world(), "hashed")
+    task = TrainingTask(small_world(), "hashed")
     return Run(method, method.train(task, seed), "small world", seed, "hashed")
 
 
@@ -80,7 +80,7 @@ def refused(answer, words):
 
 
 def test_articles_are_what_the_trained_encoder_makes_of_their_titles(run, model):
-    task = Task(small_world(), "hashed")
+    task = TrainingTask(small_world(), "hashed")
     occurring = np.flatnonzero(task.text_vectors.matrix.any(axis=1))
     table = article_table(task, METHOD.needs)
     exact = encode_all(model.network, table, occurring).numpy()
@@ -118,7 +118,7 @@ def test_the_best_articles_for_what_was_released_come_in_order(client, about, se
     answer = ask(client, about, *releases, limit=10).json()
     assert answer["personal"] is True
     weights = positive_weights(np.mean([release.values for release in releases], axis=0))
-    snapshot = service.keeper.snapshot
+    snapshot = service.updater.snapshot
     scores = snapshot.scores.exact @ weights
     best = np.sort(scores)[::-1][:10]
     place = {article: row for row, article in enumerate(snapshot.ids)}
@@ -128,7 +128,7 @@ def test_the_best_articles_for_what_was_released_come_in_order(client, about, se
 def test_who_sends_nothing_is_ranked_for_with_the_mean_basis_vector(client, about, service):
     answer = ask(client, about, limit=5).json()
     assert answer["personal"] is False
-    best = np.sort(service.keeper.snapshot.scores.exact.mean(axis=1))[::-1][:5]
+    best = np.sort(service.updater.snapshot.scores.exact.mean(axis=1))[::-1][:5]
     np.testing.assert_allclose([article["base"] for article in answer["articles"]], best, atol=1e-4)
 
 

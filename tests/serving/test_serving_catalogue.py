@@ -11,11 +11,11 @@ import pytest
 from served_world import StandInModel, running_server, small_world
 
 from discreet.protocol.check import read
-from discreet.serving.catalogue import FRONT, KEPT_SECONDS, Catalogue, cuts
-from discreet.serving.keeper import Keeper
+from discreet.serving.catalogue_pages import FRONT, KEPT_SECONDS, CataloguePages, cuts
+from discreet.serving.database_tables import open_engine
 from discreet.serving.ranker import diverse_order
-from discreet.serving.store import DELETED, EXPIRED, Store, Waiting
-from discreet.serving.tables import open_engine
+from discreet.serving.server_store import DELETED, EXPIRED, ServerStore, Waiting
+from discreet.serving.updater import SnapshotUpdater
 
 
 def many(count, start=0):
@@ -30,14 +30,14 @@ def model():
 
 @pytest.fixture
 def store(tmp_path):
-    store = Store(open_engine(tmp_path / "serving.sqlite"))
+    store = ServerStore(open_engine(tmp_path / "serving.sqlite"))
     yield store
     store.close()
 
 
 @pytest.fixture
-def keeper(store, model):
-    return Keeper(model, store, clock=lambda: 10_000.0)
+def updater(store, model):
+    return SnapshotUpdater(model, store, clock=lambda: 10_000.0)
 
 
 def listing(catalogue):
@@ -87,72 +87,72 @@ def test_a_sparse_catalogue_has_few_pages():
     assert len(sizes(range(500, 4_000_000, 4000), 4_000_000)) < 30
 
 
-def test_the_catalogue_is_all_articles_with_their_base_scores(store, keeper):
+def test_the_catalogue_is_all_articles_with_their_base_scores(store, updater):
     store.put_articles(many(700))
-    keeper.step()
-    found = articles(keeper.catalogue)
-    assert [a["id"] for a in found] == keeper.snapshot.ids
-    head = listing(keeper.catalogue)
+    updater.step()
+    found = articles(updater.catalogue)
+    assert [a["id"] for a in found] == updater.snapshot.ids
+    head = listing(updater.catalogue)
     bases = np.frombuffer(base64.b64decode(head["bases"]), "<f4")
-    assert (bases == keeper.snapshot.base).all()
-    by_id = dict(zip(keeper.snapshot.ids, bases.tolist(), strict=True))
+    assert (bases == updater.snapshot.base).all()
+    by_id = dict(zip(updater.snapshot.ids, bases.tolist(), strict=True))
     assert [by_id[a["id"]] for a in head["front"]] == head["front_bases"]
     assert len(head["front"]) == FRONT
     whole = {a["id"]: a for a in found}
     assert all(whole[a["id"]] == a for a in head["front"])
-    body = json.loads(keeper.catalogue.page(head["pages"][0]["name"]).plain())
+    body = json.loads(updater.catalogue.page(head["pages"][0]["name"]).plain())
     assert body["articles"][0] == found[0]  # nothing in it that the schema does not name
 
 
-def test_a_change_leaves_other_pages_as_they_are(store, keeper):
+def test_a_change_leaves_other_pages_as_they_are(store, updater):
     store.put_articles(many(1100))
-    keeper.step()
-    before = names(keeper.catalogue)
-    made = [keeper.catalogue.page(name) for name in before]
+    updater.step()
+    before = names(updater.catalogue)
+    made = [updater.catalogue.page(name) for name in before]
     store.put_articles(many(1, start=5000))
-    keeper.step()
-    after = names(keeper.catalogue)
+    updater.step()
+    after = names(updater.catalogue)
     assert after[:-1] == before[: len(after) - 1]
-    assert all(keeper.catalogue.page(name) is page for name, page in zip(before, made, strict=True))
+    assert all(updater.catalogue.page(name) is page for name, page in zip(before, made, strict=True))
     store.take_down("A100", EXPIRED)
-    keeper.step()
-    last = names(keeper.catalogue)
+    updater.step()
+    last = names(updater.catalogue)
     assert sum(name not in after for name in last) == 1  # its own
-    assert [a["id"] for a in articles(keeper.catalogue)] == keeper.snapshot.ids
-    assert "A100" not in keeper.snapshot.ids
+    assert [a["id"] for a in articles(updater.catalogue)] == updater.snapshot.ids
+    assert "A100" not in updater.snapshot.ids
 
 
-def test_two_servers_and_one_that_starts_again_have_the_same_pages(store, keeper, model):
+def test_two_servers_and_one_that_starts_again_have_the_same_pages(store, updater, model):
     store.put_articles(many(90))
-    keeper.step()
+    updater.step()
     for number, name in enumerate(("A3", "A77", "A40")):
         store.take_down(name, DELETED)
         store.put_articles(many(2, start=200 + 2 * number))
-        keeper.step()
+        updater.step()
     store.take_down("nobody", DELETED)
-    again = Keeper(model, store, clock=lambda: 10_000.0)
+    again = SnapshotUpdater(model, store, clock=lambda: 10_000.0)
     again.step()
-    assert names(again.catalogue) == names(keeper.catalogue)
-    assert again.catalogue.listing == keeper.catalogue.listing
+    assert names(again.catalogue) == names(updater.catalogue)
+    assert again.catalogue.listing == updater.catalogue.listing
 
 
-def test_a_page_that_has_left_can_be_had_for_a_while(store, keeper):
+def test_a_page_that_has_left_can_be_had_for_a_while(store, updater):
     passed = [0.0]
-    catalogue = Catalogue("m", "s", 0.0, passed=lambda: passed[0])
+    catalogue = CataloguePages("m", "s", 0.0, passed=lambda: passed[0])
     store.put_articles(many(20))
-    keeper.step()
-    catalogue.change(keeper.snapshot)
+    updater.step()
+    catalogue.change(updater.snapshot)
     before = names(catalogue)
     store.take_down("A1", EXPIRED)
-    keeper.step()
-    catalogue.change(keeper.snapshot)
+    updater.step()
+    catalogue.change(updater.snapshot)
     assert before[0] not in names(catalogue)
     assert catalogue.page(before[0]) is not None
     passed[0] = KEPT_SECONDS - 1
-    catalogue.change(keeper.snapshot)
+    catalogue.change(updater.snapshot)
     assert catalogue.page(before[0]) is not None
     passed[0] = KEPT_SECONDS + 1
-    catalogue.change(keeper.snapshot)
+    catalogue.change(updater.snapshot)
     assert catalogue.page(before[0]) is None
     assert all(catalogue.page(name) for name in names(catalogue))
 
@@ -177,9 +177,9 @@ def test_the_first_page_is_not_of_one_category(store, model):
     store.put_articles([*of_one, *others])
     shares = []
     for diversity in (0.0, 0.3):
-        keeper = Keeper(model, store, clock=lambda: 10_000.0, diversity=diversity)
-        keeper.step()
-        first = [a["category"] for a in listing(keeper.catalogue)["front"]][:20]
+        updater = SnapshotUpdater(model, store, clock=lambda: 10_000.0, diversity=diversity)
+        updater.step()
+        first = [a["category"] for a in listing(updater.catalogue)["front"]][:20]
         shares.append(first.count("sports") / 20)
     assert shares[0] == 1.0
     assert shares[1] <= 0.5
@@ -217,6 +217,6 @@ def test_pages_over_http_are_compressed_kept_for_ever_and_echo_nothing(base):
 
 def test_compressed_bytes_are_the_same_each_time():
     body = b'{"articles":[]}' * 50
-    catalogue = [Catalogue("m", "s", 0.0).listing.compressed for _ in range(2)]
+    catalogue = [CataloguePages("m", "s", 0.0).listing.compressed for _ in range(2)]
     assert catalogue[0] == catalogue[1]
     assert gzip.compress(body, 6, mtime=0) == gzip.compress(body, 6, mtime=0)

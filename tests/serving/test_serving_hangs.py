@@ -14,10 +14,10 @@ from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
 from discreet.errors import DiscreetError
+from discreet.serving.database_tables import open_engine
 from discreet.serving.http import FINISH_SECONDS
 from discreet.serving.logs import JsonLines
 from discreet.serving.readiness import CLOSE_SECONDS
-from discreet.serving.tables import open_engine
 
 PATIENCE = 60
 

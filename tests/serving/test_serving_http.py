@@ -19,10 +19,10 @@ from discreet.edge.reader.reports import label, label_mechanism, sketch_mechanis
 from discreet.privacy.guarantee import Unit
 from discreet.privacy.noise import SecureNoise
 from discreet.privacy.release import Release
-from discreet.serving.limits import Limits
-from discreet.serving.refusal import Refusal
+from discreet.serving.limits import ServerLimits
+from discreet.serving.refusal import RequestRefusal
 from discreet.serving.server import open_service
-from discreet.serving.terms import SketchTerms
+from discreet.serving.sketch_terms import SketchTerms
 
 TOKEN = "a token of the administrator".replace(" ", "-")
 ADMIN = {"Authorization": f"Bearer {TOKEN}"}
@@ -464,14 +464,14 @@ def test_reports_are_asked_for_only_where_something_is_learnt(tmp_path):
     assert asked(ranking="shortlist")
     assert asked(ranking="server")
     assert not asked(ranking="server", reports=False)
-    model.heeds_labels = False
+    model.uses_labels = False
     assert not asked(ranking="server")
-    model.heeds_labels, model.epsilon_label = True, 0.0
+    model.uses_labels, model.epsilon_label = True, 0.0
     assert not asked(ranking="server")
 
 
 def test_one_address_may_not_ask_without_end():
-    with running_server(limits=Limits(rate=1, burst=5)) as base, httpx.Client(base_url=base) as client:
+    with running_server(limits=ServerLimits(rate=1, burst=5)) as base, httpx.Client(base_url=base) as client:
         answers = [client.get("/healthz") for _ in range(10)]
         assert [a.status_code for a in answers[:5]] == [200] * 5
         refused(answers[-1], 429, "too many")
@@ -479,7 +479,10 @@ def test_one_address_may_not_ask_without_end():
 
 
 def test_one_address_has_a_share_of_reports_each_day():
-    with running_server(limits=Limits(rate=0, max_reports_of_one=3)) as base, httpx.Client(base_url=base) as client:
+    with (
+        running_server(limits=ServerLimits(rate=0, max_reports_of_one=3)) as base,
+        httpx.Client(base_url=base) as client,
+    ):
         model = client.get("/v1/model").json()
         answers = [client.post("/v1/reports", json=sketch_report(model)) for _ in range(4)]
         assert [a.status_code for a in answers[:3]] == [201] * 3
@@ -489,7 +492,7 @@ def test_one_address_has_a_share_of_reports_each_day():
 
 
 def test_a_busy_server_says_so():
-    with running_server(limits=Limits(rate=0, max_concurrent=0)) as base:
+    with running_server(limits=ServerLimits(rate=0, max_concurrent=0)) as base:
         answer = httpx.get(f"{base}/healthz")
         refused(answer, 503, "busy")
         assert answer.headers["retry-after"] == "1"
@@ -514,6 +517,6 @@ def test_hidden_lengths_stay_hidden():
 
 def test_an_epsilon_is_not_told_with_the_last_bits_of_a_float():
     terms = SketchTerms.of_topics(TOPICS, 3 - 3 * 0.7, False, 128)
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(RequestRefusal) as refusal:
         terms.total([sketch(0.7)])
     assert refusal.value.problem.endswith("has epsilon 0.7; /v1/model asks for 0.9")

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from served_world import serving, sketch_report, small_service
 
-from discreet.serving.limits import Limits
+from discreet.serving.limits import ServerLimits
 from discreet.serving.logs import JsonLines
 
 QUICK = {"rate": 0, "max_head_seconds": 0.5, "max_silent_seconds": 0.5}
@@ -92,7 +92,7 @@ def send_until_closed(connection, part, most):
     ids=["one header", "headers", "address", "chunk extension", "chunks of one byte", "trailer"],
 )
 def test_what_comes_without_end_is_cut_off(service, start, part):
-    with serving(service, limits=Limits(rate=0)) as base, connect(base) as connection:
+    with serving(service, limits=ServerLimits(rate=0)) as base, connect(base) as connection:
         connection.sendall(start)
         most = 32 * 1024 * 1024
         assert send_until_closed(connection, part, most) < most
@@ -119,13 +119,13 @@ def test_a_request_that_is_refused_is_told_why_in_json(service, request_, status
     "begun", [b"", b"GET / HTTP/1.1\r\n", HALF_A_BODY], ids=["nothing", "half a head", "half a body"]
 )
 def test_who_does_not_go_on_is_dropped(service, begun):
-    with serving(service, limits=Limits(**QUICK)) as base, connect(base) as connection:
+    with serving(service, limits=ServerLimits(**QUICK)) as base, connect(base) as connection:
         connection.sendall(begun)
         assert rest(connection) == b""
 
 
 def test_a_head_that_comes_byte_by_byte_is_dropped(service):
-    with serving(service, limits=Limits(**QUICK)) as base, connect(base) as connection:
+    with serving(service, limits=ServerLimits(**QUICK)) as base, connect(base) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nA: ")
         began = time.monotonic()
         with contextlib.suppress(ConnectionError):
@@ -136,7 +136,7 @@ def test_a_head_that_comes_byte_by_byte_is_dropped(service):
 
 
 def test_a_body_that_comes_steadily_is_waited_for(service):
-    limits = Limits(rate=0, max_silent_seconds=1.0, min_bytes_per_second=10)
+    limits = ServerLimits(rate=0, max_silent_seconds=1.0, min_bytes_per_second=10)
     with serving(service, limits=limits) as base, connect(base) as connection:
         space = httpx.get(f"{base}/v1/model").json()["space"]
         body = json.dumps({"space": space}).encode().ljust(100)
@@ -148,7 +148,7 @@ def test_a_body_that_comes_steadily_is_waited_for(service):
 
 
 def test_half_sent_bodies_hold_up_nobody(service):
-    limits = Limits(rate=0, max_concurrent=8)
+    limits = ServerLimits(rate=0, max_concurrent=8)
     with serving(service, limits=limits) as base, contextlib.ExitStack() as held:
         slow = [held.enter_context(connect(base)) for _ in range(40)]
         for connection in slow:
@@ -162,7 +162,7 @@ def test_where_reports_fill_the_server_ranking_has_a_lane(service, monkeypatch):
         await asyncio.sleep(PATIENCE)
 
     monkeypatch.setattr(service, "keep", hang)
-    with serving(service, limits=Limits(rate=0, max_concurrent=8)) as base, contextlib.ExitStack() as held:
+    with serving(service, limits=ServerLimits(rate=0, max_concurrent=8)) as base, contextlib.ExitStack() as held:
         body = json.dumps(sketch_report("any")).encode()
         post = POST.replace(b"recommend", b"reports") + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
         answers = []
@@ -180,13 +180,16 @@ def test_where_reports_fill_the_server_ranking_has_a_lane(service, monkeypatch):
 
 
 def test_one_address_has_so_many_connections_and_the_longest_idle_go(service):
-    with serving(service, limits=Limits(rate=0, max_connections_of_one=10)) as base, contextlib.ExitStack() as held:
+    with (
+        serving(service, limits=ServerLimits(rate=0, max_connections_of_one=10)) as base,
+        contextlib.ExitStack() as held,
+    ):
         all_ = [held.enter_context(used(base)) for _ in range(15)]
         assert [is_open(one) for one in all_] == [False] * 5 + [True] * 10
 
 
 def test_the_server_has_so_many_connections_and_the_longest_idle_go(service):
-    with serving(service, limits=Limits(rate=0, max_connections=10)) as base, contextlib.ExitStack() as held:
+    with serving(service, limits=ServerLimits(rate=0, max_connections=10)) as base, contextlib.ExitStack() as held:
         all_ = [held.enter_context(used(base)) for _ in range(9)]
         assert is_open(all_[0])  # which makes the second the longest idle
         all_ += [held.enter_context(used(base)) for _ in range(4)]
@@ -194,7 +197,7 @@ def test_the_server_has_so_many_connections_and_the_longest_idle_go(service):
 
 
 def test_who_does_not_read_is_dropped(service):
-    with serving(service, limits=Limits(**QUICK)) as base, socket.socket() as connection:
+    with serving(service, limits=ServerLimits(**QUICK)) as base, socket.socket() as connection:
         place = urlsplit(base)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.connect((place.hostname, place.port))
@@ -205,7 +208,7 @@ def test_who_does_not_read_is_dropped(service):
 
 
 def test_who_reads_slowly_but_steadily_gets_it_all(service):
-    with serving(service, limits=Limits(**QUICK, min_bytes_per_second=100)) as base, connect(base) as connection:
+    with serving(service, limits=ServerLimits(**QUICK, min_bytes_per_second=100)) as base, connect(base) as connection:
         whole = len(httpx.get(f"{base}/openapi.json").content)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")

@@ -9,7 +9,7 @@ import torch
 from served_world import small_world
 
 from discreet.errors import DiscreetError
-from discreet.methods.base import Task
+from discreet.methods.method import TrainingTask
 from discreet.methods.published.fedrec import FedRec
 from discreet.methods.published.privaterec import PrivateRec
 from discreet.methods.run import Run
@@ -23,7 +23,7 @@ METHOD = PrivateRec(rounds=4, fraction=0.3, rate=0.02, basis=4, theta=0.4, epsil
 
 @pytest.fixture(scope="module")
 def task():
-    return Task(small_world(), "hashed")
+    return TrainingTask(small_world(), "hashed")
 
 
 @pytest.fixture(scope="module")

@@ -11,12 +11,12 @@ from served_world import StandInModel, small_world
 from discreet.edge.reader.reports import label_mechanism
 from discreet.privacy.noise import SimulatedNoise
 from discreet.privacy.release_format import encode
-from discreet.serving.keeper import REFRESH_SECONDS, TIDY_SECONDS, Keeper
-from discreet.serving.popularity import MAX_RATE, Popularity
-from discreet.serving.refusal import Refusal
+from discreet.serving.database_tables import open_engine
+from discreet.serving.label_popularity import MAX_RATE, LabelPopularity
+from discreet.serving.refusal import RequestRefusal
+from discreet.serving.server_store import DELETED, KeptReport, ServerStore, Waiting
 from discreet.serving.slates import Slates
-from discreet.serving.store import DELETED, KeptReport, Store, Waiting
-from discreet.serving.tables import open_engine
+from discreet.serving.updater import REFRESH_SECONDS, TIDY_SECONDS, SnapshotUpdater
 
 EPSILON, SLATE = 3.0, 10
 IDS = [f"A{n}" for n in range(200)]
@@ -24,7 +24,7 @@ IDS = [f"A{n}" for n in range(200)]
 
 @pytest.fixture
 def store(database):
-    store = Store(open_engine(database))
+    store = ServerStore(open_engine(database))
     yield store
     store.close()
 
@@ -52,7 +52,7 @@ def forged(count, target, start=10**6):
 
 
 def learnt(store):
-    popularity = Popularity("v", EPSILON)
+    popularity = LabelPopularity("v", EPSILON)
     popularity.count(store)
     popularity.read(store)
     return popularity.of(IDS)
@@ -90,7 +90,7 @@ def test_labels_are_counted_once_whoever_counts_them(store, database):
     store.keep_reports(reports[:200])
     whole = learnt(store)
     assert (learnt(store) == whole).all()  # a second start
-    other = Store(open_engine(database))
+    other = ServerStore(open_engine(database))
     other.keep_reports(reports[200:])
     after = store.counted("v")
     assert other.add_sums("v", after, after + 1, {"A1": [1.0, 1.0]})
@@ -100,12 +100,12 @@ def test_labels_are_counted_once_whoever_counts_them(store, database):
 
 def test_sums_in_parts_are_the_sums_at_once(store, database, tmp_path):
     reports = list(honest(300, np.ones(len(IDS))))
-    popularity = Popularity("v", EPSILON)
+    popularity = LabelPopularity("v", EPSILON)
     for start in range(0, 300, 60):
         store.keep_reports(reports[start : start + 60])
         popularity.count(store)
         popularity.read(store)
-    other = Store(open_engine(tmp_path / "other.sqlite"))
+    other = ServerStore(open_engine(tmp_path / "other.sqlite"))
     other.keep_reports(reports)
     assert popularity.of(IDS) == pytest.approx(learnt(other))
     other.close()
@@ -113,7 +113,7 @@ def test_sums_in_parts_are_the_sums_at_once(store, database, tmp_path):
 
 def test_no_report_is_missed_that_was_committed_late(store, database):
     """Two servers write at once; the one that began first commits last."""
-    slow, quick = Store(open_engine(database)), Store(open_engine(database))
+    slow, quick = ServerStore(open_engine(database)), ServerStore(open_engine(database))
     reports = list(honest(2, np.ones(len(IDS))))
     inside, go_on, done = threading.Event(), threading.Event(), threading.Event()
     keep = slow._keep_report
@@ -131,7 +131,7 @@ def test_no_report_is_missed_that_was_committed_late(store, database):
     second = threading.Thread(target=lambda: (quick.keep_reports(reports[1:]), done.set()), daemon=True)
     second.start()
     done.wait(0.3)
-    popularity = Popularity("v", EPSILON)
+    popularity = LabelPopularity("v", EPSILON)
     popularity.count(store)
     go_on.set()
     first.join(20)
@@ -164,92 +164,92 @@ def clocks():
 
 
 @pytest.fixture
-def keeper(store, clocks):
+def updater(store, clocks):
     model = StandInModel(list(small_world().articles.titles))
     model.version, model.epsilon_label = "v", EPSILON
     store.put_articles([Waiting(name, f"storm {name}", "", "", -1, int(clocks.wall) - 3600) for name in IDS])
-    return Keeper(
+    return SnapshotUpdater(
         model, store, lambda: clocks.wall, forget_before=lambda: int(clocks.wall - 1.8e9), passed=lambda: clocks.passed
     )
 
 
-def test_a_start_does_not_wait_for_labels(store, keeper, clocks):
+def test_a_start_does_not_wait_for_labels(store, updater, clocks):
     store.keep_reports(list(honest(50, np.ones(len(IDS)))))
     counted = []
-    keeper._popularity.count = lambda *_: counted.append(keeper.ready)
-    keeper.step()
-    assert keeper.ready
+    updater._popularity.count = lambda *_: counted.append(updater.ready)
+    updater.step()
+    assert updater.ready
     assert counted == []
     clocks.passed += REFRESH_SECONDS
-    keeper.step()
+    updater.step()
     assert counted == [True]
 
 
-def test_what_was_learnt_is_there_at_once_after_a_restart(store, keeper, clocks):
+def test_what_was_learnt_is_there_at_once_after_a_restart(store, updater, clocks):
     store.keep_reports(list(forged(100, "A7")))
-    keeper.step()
-    before = keeper.snapshot.base.copy()
+    updater.step()
+    before = updater.snapshot.base.copy()
     clocks.passed += REFRESH_SECONDS
-    keeper.step()
-    lifted = keeper.snapshot.base - before
-    assert lifted.argmax() == keeper.snapshot.ids.index("A7")
-    again = Keeper(keeper._model, store, lambda: clocks.wall, passed=lambda: clocks.passed)
+    updater.step()
+    lifted = updater.snapshot.base - before
+    assert lifted.argmax() == updater.snapshot.ids.index("A7")
+    again = SnapshotUpdater(updater._model, store, lambda: clocks.wall, passed=lambda: clocks.passed)
     again.step()
-    assert again.snapshot.base == pytest.approx(keeper.snapshot.base)
+    assert again.snapshot.base == pytest.approx(updater.snapshot.base)
 
 
-def test_old_reports_are_forgotten_and_what_they_taught_stays(store, keeper, clocks):
+def test_old_reports_are_forgotten_and_what_they_taught_stays(store, updater, clocks):
     rows = list(forged(30, "A7"))
     store.keep_reports([*rows[:20], *(KeptReport(**{**vars(row), "received": 500}) for row in rows[20:])])
-    keeper.step()
+    updater.step()
     clocks.passed += REFRESH_SECONDS
-    keeper.step()
-    learnt_before = keeper._popularity.of(IDS)
+    updater.step()
+    learnt_before = updater._popularity.of(IDS)
     clocks.wall += 100
     clocks.passed += TIDY_SECONDS
-    keeper.step()
+    updater.step()
     assert len(store.labels("v", 0, 1000)) == 10
-    assert (keeper._popularity.of(IDS) == learnt_before).all()
+    assert (updater._popularity.of(IDS) == learnt_before).all()
     assert learnt_before[7] > 0
 
 
-def test_a_clock_that_is_set_back_does_not_stop_refreshes(store, keeper, clocks):
-    keeper.step()
-    before = keeper.snapshot.base.copy()
+def test_a_clock_that_is_set_back_does_not_stop_refreshes(store, updater, clocks):
+    updater.step()
+    before = updater.snapshot.base.copy()
     clocks.wall -= 1800
     clocks.passed += REFRESH_SECONDS
-    keeper.step()
-    assert (keeper.snapshot.base > before).all()  # by this clock they are younger
+    updater.step()
+    assert (updater.snapshot.base > before).all()  # by this clock they are younger
 
 
-def test_a_clock_that_was_far_ahead_freezes_nothing(store, keeper, clocks):
-    keeper.step()
+def test_a_clock_that_was_far_ahead_freezes_nothing(store, updater, clocks):
+    updater.step()
     clocks.wall += 400 * 86_400
     store.put_articles([Waiting("late", "a late storm", "", "", -1, int(clocks.wall))])
     clocks.passed += REFRESH_SECONDS
-    keeper.step()
+    updater.step()
     clocks.wall -= 400 * 86_400
     clocks.passed += TIDY_SECONDS
-    keeper.step()
+    updater.step()
     clocks.passed += REFRESH_SECONDS
-    keeper.step()
-    place = keeper.snapshot.ids.index("late")
-    fresh = keeper.snapshot.base[place]
+    updater.step()
+    place = updater.snapshot.ids.index("late")
+    fresh = updater.snapshot.base[place]
     clocks.wall += 7 * 86_400
     clocks.passed += REFRESH_SECONDS
-    keeper.step()
-    assert keeper.snapshot.base[place] < fresh - 0.05  # it ages
+    updater.step()
+    assert updater.snapshot.base[place] < fresh - 0.05  # it ages
 
 
-def test_a_database_that_was_put_back_is_read_again(store, keeper, clocks):
-    keeper.step()
-    assert len(keeper.snapshot) == len(IDS)
+def test_a_database_that_was_put_back_is_read_again(store, updater, clocks):
+    updater.step()
+    assert len(updater.snapshot) == len(IDS)
     with store.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE counters SET value = 100 WHERE name = 'revision'")
         connection.exec_driver_sql("DELETE FROM articles WHERE revision > 100")
-    keeper.step()
-    assert len(keeper.snapshot) == 100
-    listed = json.loads(keeper.catalogue.listing.plain())
+    updater.step()
+    assert len(updater.snapshot) == 100
+    listed = json.loads(updater.catalogue.listing.plain())
     assert sum(page["articles"] for page in listed["pages"]) == 100
 
 
@@ -259,21 +259,21 @@ def test_a_slate_takes_a_label_for_as_long_as_reports_are_kept():
     assert len(slate) == 32
     slates.require("m", slate, articles, signature, 20)
     slates.require("m", slate, articles, signature, 33)
-    with pytest.raises(Refusal, match="older"):
+    with pytest.raises(RequestRefusal, match="older"):
         slates.require("m", slate, articles, signature, 34)
-    with pytest.raises(Refusal, match="signature"):
+    with pytest.raises(RequestRefusal, match="signature"):
         slates.require("m", f"{33:08x}{slate[8:]}", articles, signature, 34)
     slate, signature = slates.sign("m", articles[:9], 20, labelled=True)
-    with pytest.raises(Refusal, match="takes no label"):
+    with pytest.raises(RequestRefusal, match="takes no label"):
         slates.require("m", slate, articles[:9], signature, 20)
     slate, signature = slates.sign("m", articles, 20, labelled=False)
-    with pytest.raises(Refusal, match="without category"):
+    with pytest.raises(RequestRefusal, match="without category"):
         slates.require("m", slate, articles, signature, 20)
 
 
 def test_start_up_does_not_depend_on_the_number_of_labels(tmp_path):
     """100,000 labels, counted, are read back as the sums of their articles."""
-    store = Store(open_engine(tmp_path / "serving.sqlite"))
+    store = ServerStore(open_engine(tmp_path / "serving.sqlite"))
     rows = [kept(number, IDS[:SLATE], np.arange(label_mechanism(SLATE, EPSILON).subset_size)) for number in range(20)]
     store.keep_reports(rows)
     learnt(store)
@@ -287,7 +287,7 @@ def test_start_up_does_not_depend_on_the_number_of_labels(tmp_path):
         connection.exec_driver_sql(
             "UPDATE counters SET value = (SELECT max(number) FROM reports) WHERE name LIKE 'labels counted%'"
         )
-    popularity = Popularity("v", EPSILON)
+    popularity = LabelPopularity("v", EPSILON)
     began = time.process_time()
     popularity.count(store)
     popularity.read(store)

@@ -10,10 +10,10 @@ from discreet.data.shown_articles import ShownArticles
 from discreet.database import shown_database
 from discreet.errors import DiscreetError
 from discreet.protocol.check import limits
-from discreet.serving.keeper import Keeper
+from discreet.serving.database_tables import open_engine
 from discreet.serving.server import first_articles
-from discreet.serving.store import DELETED, EXPIRED, KeptReport, Outcome, Store, Waiting
-from discreet.serving.tables import open_engine
+from discreet.serving.server_store import DELETED, EXPIRED, KeptReport, Outcome, ServerStore, Waiting
+from discreet.serving.updater import SnapshotUpdater
 
 ARTICLES = [
     Waiting(f"A{n}", f"storm number {n} hits the harbour", "", "weather", 1000 + n, 1000 + n) for n in range(30)
@@ -27,35 +27,35 @@ def model():
 
 @pytest.fixture
 def store(database):
-    store = Store(open_engine(database))
+    store = ServerStore(open_engine(database))
     yield store
     store.close()
 
 
 @pytest.fixture
-def keeper(store, model):
-    return Keeper(model, store, clock=lambda: 10_000.0)
+def updater(store, model):
+    return SnapshotUpdater(model, store, clock=lambda: 10_000.0)
 
 
-def listed(keeper):
-    return set(keeper.snapshot.ids)
+def listed(updater):
+    return set(updater.snapshot.ids)
 
 
-def test_articles_wait_are_encoded_and_listed(store, keeper):
+def test_articles_wait_are_encoded_and_listed(store, updater):
     assert store.is_empty()
     store.put_articles(ARTICLES)
     assert not store.is_empty()
-    keeper.step()
-    assert listed(keeper) == {article.id for article in ARTICLES}
+    updater.step()
+    assert listed(updater) == {article.id for article in ARTICLES}
     assert store.waiting(10) == []
-    assert len(keeper.snapshot.entries) == 30
-    assert keeper.snapshot.revision == 30
+    assert len(updater.snapshot.entries) == 30
+    assert updater.snapshot.revision == 30
 
 
-def test_a_catalogue_has_no_more_articles_than_devices_take(store, keeper, monkeypatch):
-    monkeypatch.setattr("discreet.serving.store.limits", dataclasses.replace(limits, max_articles=30))
+def test_a_catalogue_has_no_more_articles_than_devices_take(store, updater, monkeypatch):
+    monkeypatch.setattr("discreet.serving.server_store.limits", dataclasses.replace(limits, max_articles=30))
     store.put_articles(ARTICLES)
-    keeper.step()
+    updater.step()
     store.put_articles(ARTICLES[:3])  # known ones take no place
     with pytest.raises(DiscreetError, match="would have 31 articles; devices take at most 30"):
         store.put_articles([*ARTICLES[3:5], Waiting("B1", "one too many", "", "", -1, 9)])
@@ -63,75 +63,75 @@ def test_a_catalogue_has_no_more_articles_than_devices_take(store, keeper, monke
     store.take_down("A5", EXPIRED)
     store.put_articles([Waiting("B1", "now there is room", "", "", -1, 9)])
     store.require_room()
-    monkeypatch.setattr("discreet.serving.store.limits", dataclasses.replace(limits, max_articles=29))
+    monkeypatch.setattr("discreet.serving.server_store.limits", dataclasses.replace(limits, max_articles=29))
     with pytest.raises(DiscreetError, match="devices take at most 29"):
         store.require_room()
 
 
-def test_articles_are_replaced_taken_down_and_listed_again(store, keeper):
+def test_articles_are_replaced_taken_down_and_listed_again(store, updater):
     store.put_articles(ARTICLES)
-    keeper.step()
+    updater.step()
     store.put_articles(
         [Waiting("A3", "another title now", "", "", -1, 1000), Waiting("B1", "a new one", "", "", -1, 9)]
     )
     assert store.take_down("A5", DELETED)
     assert store.take_down("A6", EXPIRED)
     assert not store.take_down("nobody", DELETED)
-    keeper.step()
-    assert listed(keeper) == ({a.id for a in ARTICLES} | {"B1"}) - {"A5", "A6"}
-    assert keeper.snapshot.ids[-2:] == ["A3", "B1"]  # in the order of their revisions
-    assert b"another title now" in keeper.snapshot.entries[-2]
+    updater.step()
+    assert listed(updater) == ({a.id for a in ARTICLES} | {"B1"}) - {"A5", "A6"}
+    assert updater.snapshot.ids[-2:] == ["A3", "B1"]  # in the order of their revisions
+    assert b"another title now" in updater.snapshot.entries[-2]
     store.put_articles([ARTICLES[5]])
-    keeper.step()
-    assert keeper.snapshot.ids[-1] == "A5"
+    updater.step()
+    assert updater.snapshot.ids[-1] == "A5"
 
 
-def test_readers_keep_their_snapshot_while_it_changes(store, keeper):
+def test_readers_keep_their_snapshot_while_it_changes(store, updater):
     store.put_articles(ARTICLES)
-    keeper.step()
-    held = keeper.snapshot
+    updater.step()
+    held = updater.snapshot
     rows = list(held.ids), held.scores.exact.copy()
     store.take_down("A1", DELETED)
-    keeper.step()
-    assert keeper.snapshot is not held
+    updater.step()
+    assert updater.snapshot is not held
     assert held.ids == rows[0]
     assert (held.scores.exact == rows[1]).all()
 
 
-def test_a_second_server_follows_the_database(store, keeper, model):
-    other = Keeper(model, store, clock=lambda: 10_000.0)
+def test_a_second_server_follows_the_database(store, updater, model):
+    other = SnapshotUpdater(model, store, clock=lambda: 10_000.0)
     store.put_articles(ARTICLES)
-    keeper.step()
+    updater.step()
     other.step()
-    assert listed(other) == listed(keeper)
-    assert other.scale == keeper.scale
+    assert listed(other) == listed(updater)
+    assert other.scale == updater.scale
     store.take_down("A9", EXPIRED)
-    keeper.step()
+    updater.step()
     other.step()
-    assert listed(other) == listed(keeper)
+    assert listed(other) == listed(updater)
     assert "A9" not in listed(other)
 
 
-def test_another_model_encodes_the_catalogue_again(store, keeper):
+def test_another_model_encodes_the_catalogue_again(store, updater):
     store.put_articles(ARTICLES)
-    keeper.step()
+    updater.step()
     newer = StandInModel(list(small_world().articles.titles), topics=5)
-    after = Keeper(newer, store, clock=lambda: 10_000.0)
+    after = SnapshotUpdater(newer, store, clock=lambda: 10_000.0)
     after.step()
-    assert listed(after) == listed(keeper)
+    assert listed(after) == listed(updater)
     assert after.snapshot.scores.exact.shape == (30, 5)
-    assert min(after.snapshot.revisions) > keeper.snapshot.revision
+    assert min(after.snapshot.revisions) > updater.snapshot.revision
 
 
-def test_shows_survive_a_restart(store, keeper, model):
+def test_shows_survive_a_restart(store, updater, model):
     store.put_articles(ARTICLES)
-    keeper.step()
-    keeper.snapshot.shows[4] += 3
-    keeper.close()
-    again = Keeper(model, store, clock=lambda: 10_000.0)
+    updater.step()
+    updater.snapshot.shows[4] += 3
+    updater.close()
+    again = SnapshotUpdater(model, store, clock=lambda: 10_000.0)
     again.step()
     shows = dict(zip(again.snapshot.ids, again.snapshot.shows.tolist(), strict=True))
-    assert shows[keeper.snapshot.ids[4]] == 3
+    assert shows[updater.snapshot.ids[4]] == 3
     assert sum(shows.values()) == 3
 
 
@@ -188,7 +188,7 @@ def test_settings_and_the_key_stay(store, database):
     assert store.setting("colour", "red") == "red"
     assert store.setting("colour", "blue") == "red"
     key = store.signing_key()
-    again = Store(open_engine(database))
+    again = ServerStore(open_engine(database))
     assert again.signing_key() == key
     assert len(key) == 32
     again.close()
@@ -196,7 +196,7 @@ def test_settings_and_the_key_stay(store, database):
 
 def test_a_database_of_the_first_schema_is_brought_up_to_date(store, database, model):
     store.put_articles(ARTICLES[:10])
-    Keeper(model, store).step()
+    SnapshotUpdater(model, store).step()
     store.put_articles(ARTICLES[10:12])
     store.keep_reports([report("a", device="d1")])
     with store.engine.begin() as connection:
@@ -212,14 +212,14 @@ def test_a_database_of_the_first_schema_is_brought_up_to_date(store, database, m
         ):
             connection.exec_driver_sql(command)
     for _ in range(2):  # and a second start finds nothing to do
-        again = Store(open_engine(database))
-        keeper = Keeper(model, again, clock=lambda: 10_000.0)
-        keeper.step()
-        assert listed(keeper) == {article.id for article in ARTICLES[:12]}
+        again = ServerStore(open_engine(database))
+        updater = SnapshotUpdater(model, again, clock=lambda: 10_000.0)
+        updater.step()
+        assert listed(updater) == {article.id for article in ARTICLES[:12]}
         assert again.keep_reports([report("a", device="d1")]) == [Outcome.KNOWN]
         again.put_articles([dataclasses.replace(ARTICLES[3], url="https://news.example/3", section="sea")])
-        keeper.step()
-        assert b'"section":"sea","url":"https://news.example/3"' in b"".join(keeper.snapshot.entries)
+        updater.step()
+        assert b'"section":"sea","url":"https://news.example/3"' in b"".join(updater.snapshot.entries)
         again.close()
 
 
@@ -227,7 +227,7 @@ def test_a_database_of_a_later_schema_is_left_alone(store, database):
     with store.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE settings SET value = '9' WHERE name = 'schema'")
     with pytest.raises(DiscreetError, match="schema 9"):
-        Store(open_engine(database))
+        ServerStore(open_engine(database))
 
 
 def test_a_database_that_cannot_be_opened_is_one_clear_line(tmp_path):
@@ -239,7 +239,7 @@ def test_a_database_that_cannot_be_opened_is_one_clear_line(tmp_path):
         "postgresql://u:secret@127.0.0.1:1/d",
     ):
         with pytest.raises(DiscreetError) as error:
-            Store(open_engine(address))
+            ServerStore(open_engine(address))
         assert "secret" not in str(error.value)
         assert "\n" not in str(error.value)
 

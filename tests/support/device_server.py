@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from discreet.audits.hostile_server.publisher import START, WEEK, Publisher
-from discreet.edge.reader.transport import Reply
+from discreet.edge.reader.http_client import HttpReply
 from discreet.privacy.release import Release
 
 __all__ = ["START", "WEEK", "PublisherServer", "serving"]
@@ -25,11 +25,11 @@ class PublisherServer(Publisher):
     def __init__(self, articles: int = 40, topics: int = 6, **changes: Any) -> None:
         super().__init__(articles, topics, **changes)
         self.offline = False
-        self.answers_with: Reply | None = None
+        self.answers_with: HttpReply | None = None
         self.sent: list[tuple[str, str, dict[str, str], str]] = []
         self.reports: dict[str, dict[str, Any]] = {}
 
-    def __call__(self, method: str, url: str, headers: Mapping[str, str], body: str | None) -> Reply:
+    def __call__(self, method: str, url: str, headers: Mapping[str, str], body: str | None) -> HttpReply:
         if self.offline:
             raise ConnectionRefusedError(111, "Connection refused")
         self.sent.append((method, url, dict(headers), body or ""))
@@ -63,7 +63,7 @@ def serving(server: PublisherServer, *folders: tuple[str, Path]) -> Iterator[str
             for prefix, folder in folders:
                 name = urlsplit(self.path).path.removeprefix(prefix)
                 if self.path.startswith(prefix) and (folder / name).is_file():
-                    return self._send(Reply(200, (folder / name).read_bytes(), {"content-type": _type(name)}))
+                    return self._send(HttpReply(200, (folder / name).read_bytes(), {"content-type": _type(name)}))
             return self._relay()
 
         def do_POST(self) -> None:
@@ -76,7 +76,7 @@ def serving(server: PublisherServer, *folders: tuple[str, Path]) -> Iterator[str
             except ConnectionRefusedError:
                 self.close_connection = True
 
-        def _send(self, reply: Reply) -> None:
+        def _send(self, reply: HttpReply) -> None:
             self.send_response(reply.status)
             for name, value in {"content-type": "application/json", **reply.headers}.items():
                 self.send_header(name, value)

@@ -8,11 +8,11 @@ from typing import Any
 
 from device_server import START, WEEK, PublisherServer
 
-from discreet.edge.reader.articles import Article, Catalogue
-from discreet.edge.reader.client import Client
 from discreet.edge.reader.device import Device
-from discreet.edge.reader.history import Slate
-from discreet.edge.reader.terms import Terms
+from discreet.edge.reader.device_catalogue import Article, DeviceCatalogue
+from discreet.edge.reader.history import ShownSlate
+from discreet.edge.reader.publisher_terms import PublisherTerms
+from discreet.edge.reader.reader_client import ReaderClient
 from discreet.protocol.check import check
 
 
@@ -34,23 +34,25 @@ def numbered_ids() -> Iterator[str]:
         yield f"{number:032x}"
 
 
-def terms_of(server: PublisherServer, **changes: Any) -> Terms:
-    return Terms.from_json(check("model", {**server.model, **changes}))
+def terms_of(server: PublisherServer, **changes: Any) -> PublisherTerms:
+    return PublisherTerms.from_json(check("model", {**server.model, **changes}))
 
 
-def catalogue_of(server: PublisherServer) -> Catalogue:
+def catalogue_of(server: PublisherServer) -> DeviceCatalogue:
     terms = terms_of(server)
-    return Catalogue(Article.from_json(fields, server.bases[name], terms) for name, fields in server.articles.items())
+    return DeviceCatalogue(
+        Article.from_json(fields, server.bases[name], terms) for name, fields in server.articles.items()
+    )
 
 
-def slate_of(count: int, number: int = 1) -> Slate:
-    return Slate(f"{number:032x}", "model-1", tuple(f"N{article}" for article in range(count)), "signed")
+def slate_of(count: int, number: int = 1) -> ShownSlate:
+    return ShownSlate(f"{number:032x}", "model-1", tuple(f"N{article}" for article in range(count)), "signed")
 
 
 def device_of(server: PublisherServer, folder: Path, clock: Clock, **changes: Any) -> Device:
     return Device(folder, terms_of(server, **changes), catalogue_of(server), clock=clock)
 
 
-def client_of(server: PublisherServer, folder: Path, clock: Clock) -> Client:
+def client_of(server: PublisherServer, folder: Path, clock: Clock) -> ReaderClient:
     ids = numbered_ids()
-    return Client("http://news.test", folder, transport=server, clock=clock, random_id=lambda: next(ids))
+    return ReaderClient("http://news.test", folder, transport=server, clock=clock, random_id=lambda: next(ids))

@@ -2,8 +2,8 @@
 
 import torch
 
-from discreet.aggregation.secure_sum.plan import Plan
-from discreet.edge.node.training import job_opener
+from discreet.aggregation.secure_sum.sum_plan import SumPlan
+from discreet.edge.node.training_node import job_opener
 from discreet.methods.learnt import trained_parameters
 from discreet.methods.setup import Part
 from discreet.methods.training_job import Description
@@ -26,7 +26,7 @@ def by_hand(method, task, seed, nodes, present):
     parameters = method.setup(task, seed).start
     optimiser = method.optimiser()
     memory = optimiser.init(parameters)
-    parties = Parties(nodes, Plan.default(nodes).quorum)
+    parties = Parties(nodes, SumPlan.default(nodes).quorum)
     for number, who in enumerate(present, start=1):
         total = sum(method.contribution(setups[node], parameters, number, parties) for node in who)
         direction = method.result(parameters, total).direction

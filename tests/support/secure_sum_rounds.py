@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from plain_contributions import NOTHING, plain
 
-from discreet.aggregation.secure_sum import Client, Identity, Plan, Server, Step, Terms
+from discreet.aggregation.secure_sum import Identity, Step, SumClient, SumPlan, SumServer, SumTerms
 from discreet.aggregation.secure_sum.keys import pair_mask_key
 
 ROUND_ID = bytes(range(16))
@@ -16,10 +16,10 @@ ROUND_ID = bytes(range(16))
 class Stopped:
     """A round just before a step: the parties, and everything that was sent."""
 
-    terms: Terms
+    terms: SumTerms
     identities: dict[int, Identity]
-    clients: dict[int, Client]
-    server: Server
+    clients: dict[int, SumClient]
+    server: SumServer
     vectors: dict[int, Any]
     sent: dict[Step, dict[int, Any]] = field(default_factory=dict)
     answers: dict[Step, Any] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class Stopped:
 def terms_for(clients, *, threshold=None, plan=None, length=3, bits=32, round_id=ROUND_ID):
     identities = {u: Identity.generate(u) for u in range(clients)}
     roster = {u: identity.public for u, identity in identities.items()}
-    return Terms(round_id, roster, plan or Plan.complete(clients, threshold), length, bits), identities
+    return SumTerms(round_id, roster, plan or SumPlan.complete(clients, threshold), length, bits), identities
 
 
 def stop_before(step, clients=5, *, silent=None, vectors=None, identities=None, terms=None, **settings):
@@ -38,8 +38,8 @@ def stop_before(step, clients=5, *, silent=None, vectors=None, identities=None, 
         terms, identities = terms_for(clients, **settings)
     if vectors is None:
         vectors = {u: np.arange(terms.length) * (u + 1) - 5 for u in terms.roster}
-    parties = {u: Client(terms, identities[u]) for u in terms.roster}
-    game = Stopped(terms, identities, parties, Server(terms, NOTHING), vectors)
+    parties = {u: SumClient(terms, identities[u]) for u in terms.roster}
+    game = Stopped(terms, identities, parties, SumServer(terms, NOTHING), vectors)
     acts = {
         Step.ADVERTISE: (lambda u: parties[u].advertise(), game.server.advertised),
         Step.SHARE: (lambda u: parties[u].share_keys(game.answers[Step.ADVERTISE]), game.server.deliveries),

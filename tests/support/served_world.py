@@ -30,16 +30,16 @@ from discreet.edge.reader.reports import sketch_mechanism
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 from discreet.privacy.noise import SecureNoise
 from discreet.serving.addresses import listen, url_of
-from discreet.serving.app import create_app
+from discreet.serving.endpoints import create_app
 from discreet.serving.http import http_server
-from discreet.serving.limits import Limits
+from discreet.serving.limits import ServerLimits
 from discreet.serving.server import open_service, run_server
 from discreet.text.hashed import hashed_vectors
 from discreet.text.topics import find_topics
 from discreet.text.word_vectors import unit_rows
 
 TOPICS, COORDINATES = 8, 64
-NO_RATE_LIMIT = Limits(rate=0, max_reports_of_one=0)
+NO_RATE_LIMIT = ServerLimits(rate=0, max_reports_of_one=0)
 
 
 @lru_cache(maxsize=4)
@@ -51,7 +51,7 @@ class StandInModel:
     """Obeys the interface of a served model; its only learning is public topics."""
 
     epsilon_sketch, epsilon_label, hide_length, content_weight = 0.7, 0.3, False, 1.0
-    heeds_labels = True
+    uses_labels = True
 
     def __init__(self, titles, topics=TOPICS, hide_length=False):
         self._known = {title: row for row, title in enumerate(titles)}
@@ -162,7 +162,7 @@ def serving(service, *, limits=NO_RATE_LIMIT, admin_token=None, proxies=None):
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()
     deadline = time.monotonic() + 60
-    while not (server.started and service.keeper.ready):
+    while not (server.started and service.updater.ready):
         if time.monotonic() > deadline or not thread.is_alive():
             raise RuntimeError("the server did not start")
         time.sleep(0.01)

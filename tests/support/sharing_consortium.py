@@ -10,7 +10,7 @@ from discreet.aggregation.secure_sum import Identity
 from discreet.data.open import open_ratings
 from discreet.data.ratings import Ratings
 from discreet.edge.node.host import Host
-from discreet.edge.vendor.sharing import job_opener
+from discreet.edge.vendor.sharing_node import job_opener
 from discreet.nodes import SecureSums
 from discreet.nodes.configuration import NodeSettings
 from discreet.vendors.partition import partition
@@ -84,5 +84,5 @@ class Consortium:
         }
 
 
-def with_limit(most_epsilon: float) -> Callable[[NodeSettings], NodeSettings]:
-    return lambda settings: replace(settings, most_epsilon=most_epsilon)
+def with_limit(max_epsilon: float) -> Callable[[NodeSettings], NodeSettings]:
+    return lambda settings: replace(settings, max_epsilon=max_epsilon)

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from discreet.cli import run
-from discreet.edge.node.training import TrainingNode
+from discreet.edge.node.training_node import TrainingNode
 
 
 def main(folder: str, number: int, reached: Path) -> int:

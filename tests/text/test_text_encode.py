@@ -8,11 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import InputError
-from discreet.text import cache, encode, language_model
-from discreet.text.cache import cache_folder, cached_vectors
+from discreet.text import encode
+from discreet.text import frozen_language_model as language_model
+from discreet.text import vector_cache as cache
 from discreet.text.encode import encode_texts
+from discreet.text.frozen_language_model import LanguageModel, installed_language_model
 from discreet.text.hashed import hashed_vectors
-from discreet.text.language_model import LanguageModel, installed_language_model
+from discreet.text.vector_cache import cache_folder, cached_vectors
 
 TITLES = ["Storm hits the coast", "Coast hit by a storm", "Team wins the final", "", "  "]
 

@@ -9,7 +9,7 @@ import torch
 from conditioning import Promise, distance, norm
 from small_log import make_impressions, make_table
 
-from discreet.models.registry import MODELS, make_model
+from discreet.models.model_registry import MODELS, make_model
 from discreet.training import layout, simulator
 from discreet.training.clients import Clients
 from discreet.training.draws import laplace

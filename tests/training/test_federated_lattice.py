@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import DiscreetError
-from discreet.training.lattice import STEP, ReadersSum, flat, flat_rows, unflat
+from discreet.training.readers_sum import STEP, ReadersSum, flat, flat_rows, unflat
 
 LIKE = {"second": torch.zeros(2, 3), "first": torch.zeros(4)}
 

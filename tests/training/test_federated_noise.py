@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy import stats
 
-from discreet.training.noise import client_laplace, summed_laplace, summed_laplace_like
+from discreet.training.gradient_noise import client_laplace, summed_laplace, summed_laplace_like
 
 
 @pytest.mark.parametrize("weights", [[1.0], [1.0] * 8, [0.5, 2.0, 2.0, 3.0], [1.0, 2.0, 4.0]])

@@ -9,12 +9,12 @@ import torch
 from small_log import make_impressions, make_table
 
 from discreet.errors import DiscreetError, InputError
-from discreet.models.registry import make_model
+from discreet.models.model_registry import make_model
 from discreet.training.checkpoint import Checkpoint, CheckpointFile
 from discreet.training.clients import Clients, choose_clients
 from discreet.training.draws import round_generator
+from discreet.training.gradient_noise import summed_laplace_like
 from discreet.training.network import Network
-from discreet.training.noise import summed_laplace_like
 from discreet.training.optimisers import SGD, FedAdam
 from discreet.training.reduction import clip_coordinates, sum_clients
 from discreet.training.rounds import RoundResult, Server

@@ -9,8 +9,8 @@ import pytest
 import torch
 from plain_contributions import NOTHING, plain
 
-from discreet.aggregation.secure_sum import Client, Identity, Plan, Server, Step, Terms
-from discreet.aggregation.secure_sum.messages import Message
+from discreet.aggregation.secure_sum import Identity, Step, SumClient, SumPlan, SumServer, SumTerms
+from discreet.aggregation.secure_sum.sum_messages import SumMessage
 from discreet.methods.dp_fedavg import DPFedAvg
 from discreet.nodes.requests import Begin, Done, Proceed, job_digest, task_digest
 from discreet.training.parties import Parties
@@ -34,7 +34,7 @@ TASK = b"the parameters of the model"
 class Wire:
     """Lengths of all that a round sends, wrapped as nodes wrap it: by step and party, up and down."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: SumTerms) -> None:
         self.terms = terms
         self.up: dict[Step, dict[int, int]] = {}
         self.down: dict[Step, dict[int, int]] = {}
@@ -52,12 +52,12 @@ class Wire:
         self.of_party = dict.fromkeys(terms.roster, 0)
         self.to_party = dict.fromkeys(terms.roster, len(begin.to_bytes()))
 
-    def send(self, step: Step, sender: int, message: Message) -> None:
+    def send(self, step: Step, sender: int, message: SumMessage) -> None:
         data = message.to_bytes()
         self.up.setdefault(step, {})[sender] = len(data)
         self.of_party[sender] += len(Done(context=self.terms.digest, message=data).to_bytes())
 
-    def tell(self, answered: Step, receiver: int, message: Message) -> None:
+    def tell(self, answered: Step, receiver: int, message: SumMessage) -> None:
         data, step = message.to_bytes(), Step(answered + 1)
         self.down.setdefault(answered, {})[receiver] = len(data)
         request = Proceed(context=self.terms.digest, step=step, message=data, task=TASK)
@@ -68,15 +68,17 @@ def play(size: SumSize) -> Wire:
     """A round in which the last parties go silent after they are told what to contribute."""
     n, stay = size.plan.clients, size.survivors
     identities = [Identity.generate(u) for u in range(n)]
-    terms = Terms(secrets.token_bytes(16), {one.client: one.public for one in identities}, size.plan, size.length, 64)
-    server, clients, wire = Server(terms, NOTHING), [Client(terms, one) for one in identities], Wire(terms)
+    terms = SumTerms(
+        secrets.token_bytes(16), {one.client: one.public for one in identities}, size.plan, size.length, 64
+    )
+    server, clients, wire = SumServer(terms, NOTHING), [SumClient(terms, one) for one in identities], Wire(terms)
 
-    def take(step: Step, messages: dict[int, Message]) -> None:
+    def take(step: Step, messages: dict[int, SumMessage]) -> None:
         for u, message in messages.items():
             wire.send(step, u, message)
             server.receive(message)  # type: ignore[arg-type]
 
-    def tell(step: Step, messages: dict[int, Message]) -> None:
+    def tell(step: Step, messages: dict[int, SumMessage]) -> None:
         for u, message in messages.items():
             wire.tell(step, u, message)
 
@@ -101,11 +103,11 @@ def play(size: SumSize) -> Wire:
 @pytest.mark.parametrize(
     "size",
     [
-        SumSize(Plan.complete(2, 2), 1),
-        SumSize(Plan.default(7), 33, dropped=2),
-        SumSize(Plan.default(20), 1_000, dropped=0),
-        SumSize(Plan.default(60), 257, dropped=6),
-        SumSize(Plan(24, 6, 5, 20), 100, dropped=1),
+        SumSize(SumPlan.complete(2, 2), 1),
+        SumSize(SumPlan.default(7), 33, dropped=2),
+        SumSize(SumPlan.default(20), 1_000, dropped=0),
+        SumSize(SumPlan.default(60), 257, dropped=6),
+        SumSize(SumPlan(24, 6, 5, 20), 100, dropped=1),
     ],
     ids=lambda size: f"{size.plan.clients}-{size.plan.degree}-{size.length}-{size.dropped}",
 )
@@ -124,12 +126,12 @@ def test_bytes_are_those_of_real_messages(size: SumSize) -> None:
 
 
 def test_pairs_are_counted_as_the_complete_graph_has_them() -> None:
-    assert SumSize(Plan.default(20), 1, dropped=3).pairs == 3 * 17
+    assert SumSize(SumPlan.default(20), 1, dropped=3).pairs == 3 * 17
 
 
 @pytest.mark.parametrize("parties", [4, 10, 100, 1000])
 def test_noise_is_that_of_the_method(parties: int) -> None:
-    size = SumSize(Plan.default(parties), 50)
+    size = SumSize(SumPlan.default(parties), 50)
     method = DPFedAvg()
     lattice = method.lattice({"all": torch.zeros(size.length)}, Parties(parties, size.plan.quorum))
     assert lattice.sum_deviation(parties) == pytest.approx(size.noise * method.multiplier * method.clip, rel=1e-6)

@@ -13,18 +13,18 @@ from plain_contributions import NOTHING
 from sharing_consortium import Consortium, job_for, parts, write_csv
 
 from discreet.aggregation.secure_sum import secure_sum
-from discreet.data.synthetic.ratings import ratings_world
-from discreet.edge.vendor.book import Book
+from discreet.data.synthetic.rating_world import ratings_world
+from discreet.edge.vendor.contribution_record import ContributionRecord
 from discreet.errors import DiscreetError, InputError
 from discreet.nodes import NodeSum
 from discreet.privacy.noise import SimulatedNoise
 from discreet.vendors.sharing import Sharing
-from discreet.vendors.sharing.across import share_across
 from discreet.vendors.sharing.contributions import Integers
+from discreet.vendors.sharing.coordinator import share_over_nodes
 from discreet.vendors.sharing.job import ShareJob
 from discreet.vendors.sharing.plan import converse
 from discreet.vendors.sharing.releases import Releases, load_complete
-from discreet.vendors.sharing.rounds import Answered, Opening, Pairs, Projections, Round, Vendor
+from discreet.vendors.sharing.sharing_rounds import Answered, Opening, Pairs, Projections, Round, Vendor
 
 VENDORS = 3
 STEPS_OF_A_ROUND = 5
@@ -68,7 +68,7 @@ def test_plain_sum_secure_sum_and_nodes_give_the_same_totals(large: Path, tmp_pa
 
     consortium = Consortium(large, tmp_path / "nodes", VENDORS)
     out = tmp_path / "releases.safetensors"
-    released = share_across(consortium.sums(job), job, out)
+    released = share_over_nodes(consortium.sums(job), job, out)
     assert_same(released.answers(), plain)
     assert_same(load_complete(out).answers(), plain)
     assert [path.name for path in out.parent.iterdir() if path.is_file()] == [out.name]
@@ -76,8 +76,8 @@ def test_plain_sum_secure_sum_and_nodes_give_the_same_totals(large: Path, tmp_pa
 
 def test_what_a_vendor_gave_is_kept_for_its_eyes_only(data: Path, tmp_path: Path) -> None:
     job = job_for(data, VENDORS, 5.0)
-    released = share_across(Consortium(data, tmp_path / "nodes", VENDORS).sums(job), job, tmp_path / "out")
-    kept = [Book(tmp_path / "nodes" / str(n) / "shared").given(job) for n in job.nodes]
+    released = share_over_nodes(Consortium(data, tmp_path / "nodes", VENDORS).sums(job), job, tmp_path / "out")
+    kept = [ContributionRecord(tmp_path / "nodes" / str(n) / "shared").given(job) for n in job.nodes]
     for number, answered in enumerate(released.answers()):
         assert np.array_equal(sum(given[number].values for given in kept), answered.total)
     for path in (tmp_path / "nodes").glob("*/shared/*.safetensors"):
@@ -102,7 +102,7 @@ def test_a_vendor_that_drops_out_at_any_step_and_comes_back_changes_nothing(
         return True
 
     consortium.before = before
-    released = share_across(consortium.sums(job), job, tmp_path / "out")
+    released = share_over_nodes(consortium.sums(job), job, tmp_path / "out")
     assert consortium.asked > 2 * STEPS_OF_A_ROUND
     assert_same(released.answers(), in_process(data, job))
 
@@ -118,11 +118,11 @@ def test_a_vendor_that_stays_away_stops_the_sharing_until_it_is_back(data: Path,
 
     consortium.before = before
     with pytest.raises(DiscreetError, match="node 3"):
-        share_across(consortium.sums(job, patience=0.1), job, out)
+        share_over_nodes(consortium.sums(job, patience=0.1), job, out)
     assert not out.exists()
     consortium.before, consortium.away = lambda node, asked: True, set()
     asked = consortium.asked
-    released = share_across(consortium.sums(job), job, out)
+    released = share_over_nodes(consortium.sums(job), job, out)
     assert_same(released.answers(), in_process(data, job))
     assert consortium.asked == asked + STEPS_OF_A_ROUND
 
@@ -142,16 +142,16 @@ def test_a_server_that_is_stopped_goes_on_and_asks_nothing_twice(large: Path, tm
 
     consortium.before = before
     with pytest.raises(Killed):
-        share_across(consortium.sums(job), job, out)
+        share_over_nodes(consortium.sums(job), job, out)
     assert not out.exists()
     assert len(Releases.load(out.with_name("out.part")).answers()) == answered
     for number in job.nodes:
         consortium.start(number)
     consortium.before, asked = lambda node, asked: True, consortium.asked
-    released = share_across(consortium.sums(job), job, out)
+    released = share_over_nodes(consortium.sums(job), job, out)
     assert consortium.asked == asked + STEPS_OF_A_ROUND * (4 - answered)
     assert_same(released.answers(), in_process(large, job))
-    again = share_across(_Nobody(), job, out)
+    again = share_over_nodes(_Nobody(), job, out)
     assert_same(again.answers(), released.answers())
 
 
@@ -161,13 +161,13 @@ def test_a_question_is_sent_again_as_it_was_first_sent(data: Path, tmp_path: Pat
     consortium = Consortium(data, tmp_path / "nodes", VENDORS)
     consortium.away = {1}
     with pytest.raises(DiscreetError):
-        share_across(consortium.sums(job, patience=0.05), job, out)
+        share_over_nodes(consortium.sums(job, patience=0.05), job, out)
     beside = out.with_name("out.part")
     begun = Releases.load(beside)
     task = begun.asked[0].task[:-8] + np.float64(1 + 2**-52).tobytes()
     replace(begun, asked=(begun.asked[0]._replace(task=task),)).save(beside)
     consortium.away = set()
-    assert share_across(consortium.sums(job), job, out).asked[0].task == task
+    assert share_over_nodes(consortium.sums(job), job, out).asked[0].task == task
 
 
 def test_secure_noise_is_fresh_for_each_job_and_the_same_for_each_round(data: Path, tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_secure_noise_is_fresh_for_each_job_and_the_same_for_each_round(data: Pa
     for folder in ("a", "a", "b"):
         consortium = Consortium(data, tmp_path / folder, VENDORS, lambda settings: replace(settings, noise="secure"))
         out = tmp_path / f"out-{len(totals)}"
-        totals.append(share_across(consortium.sums(job), job, out).answers()[0].total)
+        totals.append(share_over_nodes(consortium.sums(job), job, out).answers()[0].total)
     assert np.array_equal(totals[0], totals[1])
     assert (totals[0] != totals[2]).any()
 
@@ -187,15 +187,15 @@ def test_a_sum_without_everybody_is_not_taken(data: Path, tmp_path: Path) -> Non
             return NodeSum(np.zeros(length, np.int64), (1, 2), NOTHING)
 
     with pytest.raises(DiscreetError, match="not over all vendors"):
-        share_across(Two(), job_for(data, VENDORS, 5.0), tmp_path / "out")
+        share_over_nodes(Two(), job_for(data, VENDORS, 5.0), tmp_path / "out")
 
 
 def test_a_file_of_another_sharing_is_not_gone_on_with(data: Path, tmp_path: Path) -> None:
     job, out = job_for(data, VENDORS, 5.0), tmp_path / "out"
-    share_across(Consortium(data, tmp_path / "nodes", VENDORS).sums(job), job, out)
+    share_over_nodes(Consortium(data, tmp_path / "nodes", VENDORS).sums(job), job, out)
     content = out.read_bytes()
     with pytest.raises(InputError, match="another sharing"):
-        share_across(_Nobody(), replace(job, name="books"), out)
+        share_over_nodes(_Nobody(), replace(job, name="books"), out)
     assert out.read_bytes() == content
 
 

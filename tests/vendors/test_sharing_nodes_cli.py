@@ -10,16 +10,16 @@ import pytest
 from sharing_consortium import job_for, parts, write_csv
 
 from discreet.cli import run
-from discreet.data.synthetic.ratings import ratings_world
+from discreet.data.synthetic.rating_world import ratings_world
 from discreet.edge.vendor.own_model import open_reader
 from discreet.edge.vendor.own_ratings import on_catalogue, vendor_ratings
 from discreet.edge.vendor.trial import hosts_in_process
 from discreet.nodes import LocalNodes
 from discreet.nodes.configuration import read_node
-from discreet.nodes.flower.configuration import write_deployment
+from discreet.nodes.flower.flower_configuration import write_deployment
 from discreet.vendors.gibbs import GibbsMF
 from discreet.vendors.sharing import Sharing
-from discreet.vendors.sharing.across import program
+from discreet.vendors.sharing.coordinator import program
 from discreet.vendors.sharing.releases import load_complete
 
 VENDORS = 4
@@ -108,7 +108,7 @@ def test_mistakes_are_told_in_one_line(
 
 def test_the_program_of_a_server_takes_its_arguments_as_json(data: Path, tmp_path: Path) -> None:
     job, folder = job_for(data, VENDORS, 20.0, seed=0), tmp_path / "nodes"
-    write_deployment(folder, data, VENDORS, most_epsilon=20.0, noise="simulated")
+    write_deployment(folder, data, VENDORS, max_epsilon=20.0, noise="simulated")
     hosts, roster = hosts_in_process(folder)
     (tmp_path / "job").write_bytes(job.to_bytes())
     arguments = {

@@ -12,13 +12,13 @@ import pytest
 from sharing_consortium import parts, write_csv
 
 from discreet.cli import run
-from discreet.data.synthetic.ratings import ratings_world
+from discreet.data.synthetic.rating_world import ratings_world
 from discreet.edge.vendor.own_model import open_reader
 from discreet.errors import InputError
-from discreet.nodes.flower.configuration import write_deployment
+from discreet.nodes.flower.flower_configuration import write_deployment
 from discreet.nodes.flower.loopback import Loopback
 from discreet.vendors.sharing import Sharing
-from discreet.vendors.sharing.releases import Asked, Releases, load_complete
+from discreet.vendors.sharing.releases import Question, Releases, load_complete
 
 pytest.importorskip("flwr")
 VENDORS = 4
@@ -29,7 +29,7 @@ VENDORS = 4
 def test_a_deployment_releases_what_one_process_does_though_a_vendor_is_killed(tmp_path: Path) -> None:
     data = write_csv(ratings_world(2500, 60, 75_000, seed=5), tmp_path / "films.csv")
     folder, out = tmp_path / "nodes", tmp_path / "out"
-    write_deployment(folder, data, VENDORS, most_epsilon=20.0, noise="simulated")
+    write_deployment(folder, data, VENDORS, max_epsilon=20.0, noise="simulated")
     command = ["vendors", "share", str(data), "--epsilon", "20", "--seed", "7", "--out", str(out)]
     command += ["--engine", "flower", "--superlink", str(folder), "--patience", "240"]
     with Loopback(folder) as deployment, ThreadPoolExecutor(1) as pool:
@@ -46,7 +46,7 @@ def test_a_deployment_releases_what_one_process_does_though_a_vendor_is_killed(t
 
 def _kill_and_restart(deployment: Loopback, beside: Path) -> int:
     """Kill the host of node 2 when the second round has been asked; how many rounds were answered then."""
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[Question, ...] = ()
     while len(asked) < 2:
         time.sleep(0.05)
         with suppress(InputError):

@@ -12,20 +12,20 @@ import pytest
 from sharing_consortium import Consortium, job_for, with_limit, write_csv
 
 from discreet.data.open import open_ratings
-from discreet.data.synthetic.ratings import ratings_world
+from discreet.data.synthetic.rating_world import ratings_world
 from discreet.edge.node.spending import Spending
-from discreet.edge.vendor.book import Book
+from discreet.edge.vendor.contribution_record import ContributionRecord
 from discreet.edge.vendor.own_ratings import on_catalogue, vendor_ratings
-from discreet.edge.vendor.sharing import job_opener
+from discreet.edge.vendor.sharing_node import job_opener
 from discreet.errors import DiscreetError, InputError
 from discreet.nodes import Assignment, Contribute, SecureSums
 from discreet.nodes.configuration import NodeSettings
 from discreet.progress import shown
-from discreet.vendors.sharing.across import share_across
+from discreet.vendors.sharing.coordinator import share_over_nodes
 from discreet.vendors.sharing.job import ShareJob
 from discreet.vendors.sharing.releases import Releases, load_complete
-from discreet.vendors.sharing.rounds import Opening, Round
-from discreet.vendors.sharing.tasks import Task
+from discreet.vendors.sharing.sharing_rounds import Opening, Round
+from discreet.vendors.sharing.tasks import SharingTask
 
 VENDORS = 3
 
@@ -41,7 +41,7 @@ def settings(data: Path, tmp_path: Path) -> NodeSettings:
 
 
 def whole(asked: Round, number: int = 0) -> Assignment:
-    return Assignment(Task(number, asked).to_bytes(), (1, 2, 3), VENDORS, known=4)
+    return Assignment(SharingTask(number, asked).to_bytes(), (1, 2, 3), VENDORS, known=4)
 
 
 def even(job: ShareJob, share: float) -> Opening:
@@ -78,7 +78,7 @@ def test_two_jobs_opened_side_by_side_do_not_both_spend_what_is_left(settings: N
     contribute[0](whole(even(jobs[0], 0.1)))
     with pytest.raises(DiscreetError, match="after 5 for other jobs"):
         contribute[1](whole(even(jobs[1], 0.1)))
-    assert Book(settings.folder / "shared").given(jobs[1]) == []
+    assert ContributionRecord(settings.folder / "shared").given(jobs[1]) == []
 
 
 def test_a_job_that_was_only_opened_costs_nothing(settings: NodeSettings, data: Path) -> None:
@@ -120,7 +120,7 @@ def test_an_answer_that_was_kept_but_not_charged_is_charged_when_it_leaves(
         stopped.setattr(Spending, "charge", _fail)
         with pytest.raises(OSError, match="no more room"):
             opened(settings, job)(whole(even(job, 0.1)))
-    (kept,) = Book(settings.folder / "shared").given(job)
+    (kept,) = ContributionRecord(settings.folder / "shared").given(job)
     assert np.array_equal(opened(settings, job)(whole(even(job, 0.1))).values, kept.values)
     with pytest.raises(DiscreetError, match="after 5 for other jobs"):
         opened(settings, replace(job, name="books"))
@@ -131,7 +131,7 @@ def _fail(*_: object) -> None:
 
 
 def test_a_trial_without_a_limit_may_be_repeated_as_often_as_one_likes(settings: NodeSettings, data: Path) -> None:
-    trial = replace(settings, most_epsilon=math.inf)
+    trial = replace(settings, max_epsilon=math.inf)
     for number in range(12):
         job = job_for(data, VENDORS, 20.0, name=str(number))
         opened(trial, job)(whole(even(job, 0.1)))
@@ -226,7 +226,7 @@ def test_a_sum_in_which_a_vendor_may_be_missing(
 ) -> None:
     job = job_for(data, VENDORS, 1.0)
     with pytest.raises(DiscreetError, match="all 3 vendors must be in it"):
-        opened(settings, job)(Assignment(Task(0, even(job, 0.1)).to_bytes(), invited, quorum, known=4))
+        opened(settings, job)(Assignment(SharingTask(0, even(job, 0.1)).to_bytes(), invited, quorum, known=4))
     assert not settings.folder.exists()
 
 
@@ -234,7 +234,7 @@ def test_the_usual_secure_sum_which_can_do_without_some_is_refused_over_the_wire
     consortium, job = Consortium(data, tmp_path, 4), job_for(data, 4, 1.0)
     usual = SecureSums(consortium, consortium.roster, job.to_bytes(), job.budget.guarantee(), patience=0.1)
     with pytest.raises(DiscreetError, match="all 4 vendors must be in it"):
-        share_across(usual, job, tmp_path / "out")
+        share_over_nodes(usual, job, tmp_path / "out")
 
 
 def test_another_question_in_the_place_of_one_that_was_answered(settings: NodeSettings, data: Path) -> None:
@@ -255,7 +255,7 @@ def test_more_rounds_than_the_budget_has_shares_for_whoever_is_restarted(setting
     with pytest.raises(DiscreetError, match=r"too much after 0\.7"):
         opened(settings, job)(whole(even(job, 0.4), 1))
     opened(settings, job)(whole(even(job, 0.3), 1))
-    assert len(Book(settings.folder / "shared").given(job)) == 2
+    assert len(ContributionRecord(settings.folder / "shared").given(job)) == 2
 
 
 def test_nothing_is_given_that_could_not_be_written_down(settings: NodeSettings, data: Path) -> None:
@@ -272,10 +272,10 @@ def test_nothing_is_given_that_could_not_be_written_down(settings: NodeSettings,
 def test_refusals_reach_the_server_in_one_line_and_name_no_rating(data: Path, tmp_path: Path) -> None:
     consortium, job = Consortium(data, tmp_path, VENDORS, with_limit(0.5)), job_for(data, VENDORS, 1.0)
     with pytest.raises(DiscreetError, match=r"more than the ε = 0\.5 that this node allows") as refused:
-        share_across(consortium.sums(job, 0.1), job, tmp_path / "out")
+        share_over_nodes(consortium.sums(job, 0.1), job, tmp_path / "out")
     assert "\n" not in str(refused.value)
     short = replace(job, items=job.items[1:])
-    released = share_across(Consortium(data, tmp_path, VENDORS).sums(short, 0.1), short, tmp_path / "short")
+    released = share_over_nodes(Consortium(data, tmp_path, VENDORS).sums(short, 0.1), short, tmp_path / "short")
     assert released.complete, "an item outside of the catalogue stops nothing"
 
 

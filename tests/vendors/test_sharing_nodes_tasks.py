@@ -15,9 +15,9 @@ from small_ratings import random_ratings
 from discreet.errors import DiscreetError
 from discreet.vendors.sharing.contributions import UNIT, Directions
 from discreet.vendors.sharing.job import ShareJob
-from discreet.vendors.sharing.plan import MOST_DIRECTIONS
-from discreet.vendors.sharing.rounds import Opening, Pairs, Projections, Round
-from discreet.vendors.sharing.tasks import Task, length
+from discreet.vendors.sharing.plan import MAX_DIRECTIONS
+from discreet.vendors.sharing.sharing_rounds import Opening, Pairs, Projections, Round
+from discreet.vendors.sharing.tasks import SharingTask, length
 
 ITEMS = 9
 SHARE = 0.25
@@ -32,7 +32,7 @@ shares = st.floats(0, 1, exclude_min=True)
 
 @st.composite
 def directions(draw: st.DrawFn) -> Directions:
-    popular, rank = draw(places), draw(st.integers(1, MOST_DIRECTIONS))
+    popular, rank = draw(places), draw(st.integers(1, MAX_DIRECTIONS))
     basis = draw(arrays(np.float64, (len(popular), rank), elements=st.floats(-1e3, 1e3)))
     return Directions(draw(offsets), popular, basis, draw(emphases))
 
@@ -47,8 +47,8 @@ rounds = (
 @settings(deadline=None)
 @given(rounds, st.integers(0, 255))
 def test_a_round_comes_back_to_the_last_bit(asked: Round, number: int) -> None:
-    sent = Task(number, asked).to_bytes()
-    task = Task.from_bytes(sent, ITEMS)
+    sent = SharingTask(number, asked).to_bytes()
+    task = SharingTask.from_bytes(sent, ITEMS)
     assert (task.number, type(task.round), task.round.share) == (number, type(asked), asked.share)
     assert task.to_bytes() == sent
     ratings = random_ratings(number, items=ITEMS)
@@ -62,7 +62,7 @@ def test_a_round_comes_back_to_the_last_bit(asked: Round, number: int) -> None:
 def test_no_round_that_is_taken_moves_the_sum_further_than_it_says(asked: Round, seed: int) -> None:
     """One user, alone: the contribution is hers, and its norm must be within the sensitivity, in exact arithmetic."""
     ratings = random_ratings(seed, users=1, items=ITEMS)
-    taken = Task.from_bytes(Task(0, asked).to_bytes(), ITEMS).round
+    taken = SharingTask.from_bytes(SharingTask(0, asked).to_bytes(), ITEMS).round
     squares = sum(int(value) ** 2 for value in taken.contribution(ratings))
     assert squares <= {Pairs: UNIT**2 // 2}.get(type(taken), UNIT**2)
 
@@ -70,11 +70,11 @@ def test_no_round_that_is_taken_moves_the_sum_further_than_it_says(asked: Round,
 @settings(deadline=None)
 @given(rounds, st.data())
 def test_bytes_cut_off_or_added_are_refused(asked: Round, data: st.DataObject) -> None:
-    sent = Task(0, asked).to_bytes()
+    sent = SharingTask(0, asked).to_bytes()
     cut = data.draw(st.integers(0, len(sent) - 1))
     for wrong in (sent[:cut], sent + b"\0", sent + sent):
         with pytest.raises(DiscreetError):
-            Task.from_bytes(wrong, ITEMS)
+            SharingTask.from_bytes(wrong, ITEMS)
 
 
 @settings(deadline=None)
@@ -82,7 +82,7 @@ def test_bytes_cut_off_or_added_are_refused(asked: Round, data: st.DataObject) -
 def test_any_bytes_are_a_task_or_refused(data: bytes) -> None:
     for wrong in (data, b"DSR1" + data):
         try:
-            task = Task.from_bytes(wrong, ITEMS)
+            task = SharingTask.from_bytes(wrong, ITEMS)
         except DiscreetError:
             continue
         assert task.to_bytes() == wrong
@@ -130,9 +130,9 @@ WRONG = {
 
 @pytest.mark.parametrize("why", WRONG)
 def test_rounds_that_would_not_be_safe_are_refused(why: str) -> None:
-    Task.from_bytes(header() + floats(1.0), ITEMS)
+    SharingTask.from_bytes(header() + floats(1.0), ITEMS)
     with pytest.raises(DiscreetError):
-        Task.from_bytes(WRONG[why], ITEMS)
+        SharingTask.from_bytes(WRONG[why], ITEMS)
 
 
 JOB = ShareJob("films", 5.0, 1e-5, 1, (1, 2, 4), ("a", "ü", '"c'), (1.0, 5.0), 3)

@@ -6,10 +6,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from discreet.data.synthetic.ratings import ratings_world
+from discreet.data.synthetic.rating_world import ratings_world
 from discreet.privacy.guarantee import Adjacency, Adversary, Scope, Status, Unit
-from discreet.vendors.features import local_prior, popularity_groups, public_features, rating_counts
 from discreet.vendors.gibbs import GibbsMF
+from discreet.vendors.item_features import local_prior, popularity_groups, public_features, rating_counts
 from discreet.vendors.methods.baselines import (
     DPAverages,
     Full,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from discreet.cli import run
-from discreet.data.synthetic.ratings import ratings_world
+from discreet.data.synthetic.rating_world import ratings_world
 
 FAST = ["--rank", "1", "--iterations", "5"]
 
@@ -142,7 +142,7 @@ def test_huge_ids_are_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 def test_list_names_vendors_methods_and_experiments(capsys: pytest.CaptureFixture[str]) -> None:
     from discreet.experiments.reproduce import EXPERIMENTS
-    from discreet.vendors.registry import METHODS
+    from discreet.vendors.vendor_registry import METHODS
 
     assert run(["list", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

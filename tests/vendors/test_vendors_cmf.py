@@ -5,12 +5,12 @@ import pytest
 from dp_accounting import GaussianDpEvent
 from dp_accounting.pld import PLDAccountant
 
-from discreet.data.synthetic.ratings import ratings_world
+from discreet.data.synthetic.rating_world import ratings_world
 from discreet.privacy.guarantee import Adjacency, Adversary, Scope, Status, Unit
-from discreet.vendors.method import VendorMethod
 from discreet.vendors.methods.cmf import CMF
 from discreet.vendors.methods.descent import Descent
 from discreet.vendors.partition import folds, partition
+from discreet.vendors.vendor_method import VendorMethod
 
 
 def rmse(method, fold, seed=0):

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from small_ratings import random_ratings, seeds, without_user
 
 from discreet.data.formats.movielens import read_ratings
-from discreet.data.synthetic.ratings import ratings_world
+from discreet.data.synthetic.rating_world import ratings_world
 from discreet.privacy.guarantee import Adjacency, Adversary, Scope, Status, Unit
-from discreet.privacy.participation import gaussian_epsilon
-from discreet.vendors.method import VendorMethod
+from discreet.privacy.participation_cost import gaussian_epsilon
 from discreet.vendors.methods.bounding import at_most, clipped, even_weights, own_deviation
 from discreet.vendors.methods.dpals import DPALS
 from discreet.vendors.methods.private_start import count_and_sum, shares
 from discreet.vendors.methods.user_vectors import ItemFactors, fit_users, normal_equations, unpacked
 from discreet.vendors.partition import folds, partition
+from discreet.vendors.vendor_method import VendorMethod
 
 
 def rmse(method, fold, seed=0):

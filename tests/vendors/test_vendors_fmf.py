@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_ratings import random_ratings, seeds, without_rating, without_user
 
-from discreet.data.synthetic.ratings import ratings_world
+from discreet.data.synthetic.rating_world import ratings_world
 from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Adjacency, Adversary, Status, Unit
-from discreet.vendors.method import VendorMethod
 from discreet.vendors.methods.bounding import at_most
 from discreet.vendors.methods.descent import Descent
 from discreet.vendors.methods.fmf import FMF
@@ -19,6 +18,7 @@ from discreet.vendors.methods.private_start import count_and_sum
 from discreet.vendors.methods.user_vectors import ItemFactors, UserRidge, fit_users
 from discreet.vendors.methods.vertical import transposed
 from discreet.vendors.partition import Distribution, Level, folds, partition, selected
+from discreet.vendors.vendor_method import VendorMethod
 
 RATING = Level.RATING
 

@@ -10,10 +10,10 @@ import pytest
 
 from discreet.data.open import open_ratings
 from discreet.data.ratings import Items, Ratings
-from discreet.vendors.features import local_prior
 from discreet.vendors.gibbs import GibbsMF, ItemPrior, PseudoObservations
 from discreet.vendors.gibbs.chain import Chain
 from discreet.vendors.gibbs.hyper import PRIOR_SCATTER, ItemHyper, draw_precision
+from discreet.vendors.item_features import local_prior
 from discreet.vendors.partition import folds
 
 USERS, ITEMS, RANK = 120, 90, 3
@@ -80,8 +80,8 @@ def test_same_seed_same_model_other_seed_another(world, fitted):
 
 def test_threads_do_not_change_the_model():
     program = (
-        "import hashlib; from discreet.data.synthetic.ratings import ratings_world;"
-        "from discreet.vendors.features import local_prior; from discreet.vendors.gibbs import GibbsMF;"
+        "import hashlib; from discreet.data.synthetic.rating_world import ratings_world;"
+        "from discreet.vendors.item_features import local_prior; from discreet.vendors.gibbs import GibbsMF;"
         "r = ratings_world(60, 80); m = GibbsMF(rank=8, iterations=6, burn_in=2).fit(r, prior=local_prior(r));"
         "print(hashlib.sha256(m.items.tobytes() + m.users.tobytes()).hexdigest())"
     )

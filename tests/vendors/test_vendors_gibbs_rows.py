@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import kstest
 
 from discreet.vendors.gibbs.random import fill_normal, row_stream
-from discreet.vendors.gibbs.rows import Known, RowPrior, design, draw_rows, neighbours
+from discreet.vendors.gibbs.rows import PseudoRows, RowPrior, design, draw_rows, neighbours
 
 RNG = np.random.default_rng(5)
 SIZE = 4
@@ -18,7 +18,7 @@ def known(rows, observations=()):
     for row, _, _ in observations:
         start[row + 1 :] += 1
     direction = np.array([along for _, along, _ in observations], float).reshape(-1, SIZE)
-    return Known(start, direction, np.array([value for _, _, value in observations], float))
+    return PseudoRows(start, direction, np.array([value for _, _, value in observations], float))
 
 
 def some_ratings(rows, others, share=0.4):

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from scipy.stats import gamma, kstest
 from small_ratings import random_ratings, seeds, with_value
 
-from discreet.data.synthetic.ratings import ratings_world
+from discreet.data.synthetic.rating_world import ratings_world
 from discreet.privacy.guarantee import Adjacency, Adversary, Status, Unit
-from discreet.vendors.method import VendorMethod
 from discreet.vendors.methods.bounding import clipped
 from discreet.vendors.methods.hua import Hua, fitted_users, pattern_vectors, spherical_laplace
 from discreet.vendors.methods.user_vectors import normal_equations, with_ones
 from discreet.vendors.partition import folds, partition
+from discreet.vendors.vendor_method import VendorMethod
 
 
 def rmse(method, fold, seed=0):

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_ratings import seeds
 
-from discreet.data.synthetic.ratings import ratings_world
+from discreet.data.synthetic.rating_world import ratings_world
 from discreet.privacy.guarantee import Adjacency, Adversary, Status, Unit
-from discreet.vendors.method import VendorMethod
 from discreet.vendors.methods.liu import Liu
 from discreet.vendors.partition import folds, partition
+from discreet.vendors.vendor_method import VendorMethod
 
 
 def rmse(method, fold, seed=0):

@@ -9,22 +9,22 @@ import numpy as np
 import pytest
 
 from discreet.audits import sharing as audits
+from discreet.audits.audit_registry import registered
 from discreet.audits.noninterference import leaks
-from discreet.audits.registry import registered
 from discreet.data.ratings import Ratings
-from discreet.data.synthetic.ratings import ratings_world
+from discreet.data.synthetic.rating_world import ratings_world
 from discreet.errors import DiscreetError
 from discreet.privacy.noise import SimulatedNoise
 from discreet.vendors.gibbs import GibbsMF
 from discreet.vendors.methods.baselines import Local
 from discreet.vendors.partition import Distribution, folds, partition
 from discreet.vendors.sharing import Sharing
-from discreet.vendors.sharing.budget import Budget
 from discreet.vendors.sharing.contributions import COUNT_WEIGHT, UNIT
 from discreet.vendors.sharing.estimates import BIAS_VARIANCE, RATING_VARIANCE, RATING_WEIGHT, Openings, item_estimates
 from discreet.vendors.sharing.plan import basis
 from discreet.vendors.sharing.reading import item_prior
-from discreet.vendors.sharing.rounds import Opening, Pairs, Projections, Vendor, others
+from discreet.vendors.sharing.sharing_budget import SharingBudget
+from discreet.vendors.sharing.sharing_rounds import Opening, Pairs, Projections, Vendor, others
 
 SMALL = GibbsMF(rank=2, iterations=12, burn_in=4)
 
@@ -143,7 +143,7 @@ def test_vendors_that_do_not_fit_are_refused(vendors: list[Ratings]) -> None:
 
 
 def test_a_vendor_answers_no_more_than_its_budget(vendors: list[Ratings]) -> None:
-    vendor = Vendor(vendors[0], Budget(1.0, 1e-5, 4), SimulatedNoise(0))
+    vendor = Vendor(vendors[0], SharingBudget(1.0, 1e-5, 4), SimulatedNoise(0))
     even = np.ones(len(vendors[0].items))
     vendor.answer(Opening(0.7, even))
     for share in (0.4, 0.0, -0.2, float("nan")):
@@ -202,10 +202,10 @@ def test_audits_are_registered_and_nothing_else_leaks() -> None:
 def test_an_audit_fails_when_vendors_add_too_little_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     audit = audits._user_added((Opening(1.0, np.ones(audits._ITEMS)),), 10.0, "too little noise", 4000)
     assert audit.holds(audit.examination.lower_bound(1e-3, 0))
-    honest = Budget.vendor_deviation
+    honest = SharingBudget.vendor_deviation
 
-    def half(self: Budget, sensitivity: float, share: float) -> Fraction:
+    def half(self: SharingBudget, sensitivity: float, share: float) -> Fraction:
         return honest(self, sensitivity, share) / 2
 
-    monkeypatch.setattr(Budget, "vendor_deviation", half)
+    monkeypatch.setattr(SharingBudget, "vendor_deviation", half)
     assert not audit.holds(audit.examination.lower_bound(1e-3, 0))

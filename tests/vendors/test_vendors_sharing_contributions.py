@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from discreet.data.ratings import Items, Ratings
 from discreet.vendors.sharing import contributions
 from discreet.vendors.sharing.contributions import UNIT, Directions
-from discreet.vendors.sharing.rounds import Opening, Pairs, Projections, Round
+from discreet.vendors.sharing.sharing_rounds import Opening, Pairs, Projections, Round
 
 ITEMS = 12
 

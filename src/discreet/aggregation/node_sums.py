@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from discreet.aggregation.contribution import Contribution
 from discreet.aggregation.noise import AGGREGATORS, share_noise
+from discreet.aggregation.secure_sum.in_process_sum import run_round
 from discreet.aggregation.secure_sum.keys import Identity
-from discreet.aggregation.secure_sum.plan import Plan
-from discreet.aggregation.secure_sum.run import run_round
-from discreet.aggregation.secure_sum.terms import ROUND_ID_BYTES, Terms
+from discreet.aggregation.secure_sum.sum_plan import SumPlan
+from discreet.aggregation.secure_sum.sum_terms import ROUND_ID_BYTES, SumTerms
 from discreet.aggregation.sums import NoisySum, Windows, require_promised
 from discreet.aggregation.task import Task
 from discreet.privacy.noise import Noise
@@ -45,7 +45,7 @@ class NodeSums:
 
     def __init__(self, nodes: int, noise: Noise) -> None:
         self._nodes = [_Node(Identity.generate(number)) for number in range(nodes)]
-        self._plan = Plan.complete(nodes, nodes)
+        self._plan = SumPlan.complete(nodes, nodes)
         self._noise = noise
         self._next = 0
 
@@ -62,7 +62,7 @@ class NodeSums:
         task.require_batch(window, count)
         roster = {number: node.identity.public for number, node in enumerate(self._nodes)}
         purpose = task.id + window.to_bytes(8, "big")
-        terms = Terms(secrets.token_bytes(ROUND_ID_BYTES), roster, self._plan, task.length, _BITS, purpose)
+        terms = SumTerms(secrets.token_bytes(ROUND_ID_BYTES), roster, self._plan, task.length, _BITS, purpose)
         identities = {number: node.identity for number, node in enumerate(self._nodes)}
         given = {number: self._given(number, task, window) for number in roster}
         return NoisySum(run_round(terms, identities, given).values, task.guarantee(), count)

@@ -23,10 +23,10 @@ from discreet.aggregation.prio3 import Prio3, best_chunk_length
 from discreet.errors import DiscreetError
 from discreet.privacy.accounting.zcdp import gaussian_rho
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
-from discreet.privacy.mechanisms.base import Sensitivity
 from discreet.privacy.mechanisms.lattice import zcdp_multiplier
+from discreet.privacy.mechanisms.mechanism import Sensitivity
 from discreet.privacy.noise import rounded_up
-from discreet.privacy.noise_tables import LARGEST_SCALE, SMALLEST_SCALE
+from discreet.privacy.noise_tables import MAX_SCALE, MIN_SCALE
 
 MAX_LENGTH = 1 << 20
 MAX_VALUE = 1 << 30
@@ -149,7 +149,7 @@ class Task:
         _require(allowed, "delta", "from 1e-12 to 0.01 with discrete Gaussian noise, and 0 with discrete Laplace noise")
         object.__setattr__(self, "epsilon", float(self.epsilon))
         object.__setattr__(self, "delta", float(self.delta))
-        if not SMALLEST_SCALE <= self.noise_scale <= LARGEST_SCALE:
+        if not MIN_SCALE <= self.noise_scale <= MAX_SCALE:
             raise DiscreetError("the task's bounds and epsilon need noise beyond 2^50, or below 2^-20")
 
     def to_json(self) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from discreet.audits.audit_registry import Measure
 from discreet.audits.bounds import epsilon_bound, mu_bound
-from discreet.audits.registry import Measure
 from discreet.audits.scores import FitScore, Nearness, Outputs, choose_test
 
 Sampler = Callable[[int, int], Outputs]

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from discreet.audits.audit_registry import Audit
 from discreet.audits.black_box import BlackBox
 from discreet.audits.enumeration import Distribution, Enumeration
 from discreet.audits.paths import exact_distribution
-from discreet.audits.registry import Audit
 from discreet.audits.sampling import MechanismSampler, numbers
 from discreet.audits.scores import FitScore, Nearness
-from discreet.privacy.mechanisms.base import Mechanism
 from discreet.privacy.mechanisms.gaussian import analytic_multiplier
+from discreet.privacy.mechanisms.mechanism import Mechanism
 from discreet.privacy.noise import Noise
 
 

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.audits.audit_registry import Audit, register
 from discreet.audits.black_box import BlackBox
-from discreet.audits.registry import Audit, register
 from discreet.audits.scores import Nearness, Outputs
 from discreet.privacy.guarantee import Status
-from discreet.privacy.participation import multiplier_for
+from discreet.privacy.participation_cost import multiplier_for
 
 _READERS = 3
 _DELTA = 1e-6
@@ -68,13 +68,13 @@ class ServerView:
         if not self.user:
             rows[0, 0] = 0
 
-        class GivenUpdates(DPFedAvg):
+        class FixedUpdates(DPFedAvg):
             def updates(self, setup: Any, parameters: Any, number: int, joining: Any) -> Iterator[NDArray[np.float64]]:
                 setup.joining = joining
                 yield rows[setup.node][joining]
 
         settings: dict[str, Any] = {"fraction": self.fraction, "participations": self.participations}
-        method = GivenUpdates(epsilon=self.epsilon, delta=_DELTA, rounds=self.rounds, **settings)
+        method = FixedUpdates(epsilon=self.epsilon, delta=_DELTA, rounds=self.rounds, **settings)
         parameters = {"all": torch.zeros(self.dimension, dtype=torch.float64)}
         parties = Parties(max(4, self.quorum), self.quorum)
         outputs = np.zeros((runs, 1))
@@ -110,7 +110,7 @@ class _Node:
         self.node = node
         self.clients = _Readers(np.arange(_READERS, dtype=np.int32))
         self.readers = _READERS
-        self.chance = _secret_chance()
+        self.randomness = _secret_chance()
         self.joining = np.zeros(0, np.int64)
 
 
@@ -118,9 +118,9 @@ def _secret_chance() -> Any:
     """The coins, the cap and the noise of a real node, with its book in memory."""
     from pathlib import Path
 
-    from discreet.training.chance import SecretChance
+    from discreet.training.randomness import SecretRandomness
 
-    class InMemory(SecretChance):
+    class InMemory(SecretRandomness):
         def read_book(self, readers: NDArray[np.int32]) -> tuple[int, NDArray[np.int64]]:
             return kept[-1] if kept else (0, np.zeros(len(readers), np.int64))
 

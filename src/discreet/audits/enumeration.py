@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.audits.registry import Exact
+from discreet.audits.audit_registry import Exact
 
 Distribution = Mapping[Any, Fraction]
 

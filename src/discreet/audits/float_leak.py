@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.audits.audit_registry import Measure
 from discreet.audits.black_box import Sampler
 from discreet.audits.bounds import share_bound
-from discreet.audits.registry import Measure
 
 _UNIFORMS = 2.0**53
 _TOO_MANY = 64

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.audits.audit_registry import Audit, Exact, register
 from discreet.audits.hockey_stick import HockeyStick
 from discreet.audits.noninterference import NonInterference
-from discreet.audits.registry import Audit, Exact, register
-from discreet.audits.sums import ShareMasses
+from discreet.audits.sum_noise import ShareMasses
 from discreet.data.news import Articles, Impressions, NewsData
-from discreet.methods.base import Task
-from discreet.methods.front_page.method import FrontPage
-from discreet.methods.front_page.popularity import known_rates
+from discreet.methods.front_page.click_rates import known_rates
+from discreet.methods.front_page.front_page import FrontPage
 from discreet.methods.front_page.windows import DAY, Log, Window, noise_scale, popularity_task, released_windows
+from discreet.methods.method import TrainingTask
 from discreet.privacy.guarantee import Status
 
 _READERS, _ARTICLES, _SLATE, _HOUR = 6, 12, 5, 3600
@@ -90,7 +90,7 @@ def _day_sums(data: NewsData, seconds: int) -> np.ndarray[tuple[int, int], np.dt
 def others_see(clicks: int | None, released: Sequence[Window]) -> bytes:
     """All that readers other than reader 0 are shown, as scores, if these sums were released."""
     data, method = audited_log(clicks), FrontPage(epsilon=1.0, window_minutes=60)
-    split, task = data.splits["train"], Task(data, "hashed")
+    split, task = data.splits["train"], TrainingTask(data, "hashed")
     others = split.select(split.reader != 0)
     rates = known_rates(method.popularity(task), released, others, _HOUR)
     return bytes((method.device_scores(task, others) + rates).tobytes())

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audits.registry import Exact
+from discreet.audits.audit_registry import Exact
 
 Masses = NDArray[np.float64]
 Pair = tuple[Masses, Masses]
 
-_LARGEST = 600.0
+_MAX_EPSILON = 600.0
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def exact_epsilon(first: Masses, second: Masses, delta: float) -> float:
         return 0.0
     while hockey_stick(first, second, high) > delta:
         low, high = high, 2 * high
-        if high > _LARGEST:
+        if high > _MAX_EPSILON:
             return math.inf
     while high - low > 1e-6 * high:
         middle = (low + high) / 2

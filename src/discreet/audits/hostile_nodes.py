@@ -26,18 +26,19 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from discreet.aggregation.contribution import Contribution
-from discreet.aggregation.secure_sum import client, sharing
+from discreet.aggregation.secure_sum import secret_sharing as sharing
+from discreet.aggregation.secure_sum import sum_client as client
 from discreet.aggregation.secure_sum.keys import Identity
-from discreet.aggregation.secure_sum.messages import MaskedInput, Message, Unmasking
-from discreet.aggregation.secure_sum.plan import Plan
 from discreet.aggregation.secure_sum.refusals import Refused
-from discreet.aggregation.secure_sum.server import EXPECTED, Server
-from discreet.aggregation.secure_sum.terms import Step, Terms
+from discreet.aggregation.secure_sum.sum_messages import MaskedInput, SumMessage, Unmasking
+from discreet.aggregation.secure_sum.sum_plan import SumPlan
+from discreet.aggregation.secure_sum.sum_server import EXPECTED, SumServer
+from discreet.aggregation.secure_sum.sum_terms import Step, SumTerms
+from discreet.audits.audit_registry import Exact
 from discreet.audits.node_lies import lied
-from discreet.audits.registry import Exact
 from discreet.edge.node.host import Host
+from discreet.nodes.node_transport import Assignment, Contribute, OpenJob
 from discreet.nodes.requests import Begin, Done, Proceed, job_digest, purpose, read_answer, task_digest
-from discreet.nodes.transport import Assignment, Contribute, OpenJob
 from discreet.privacy.guarantee import Guarantee, Scope
 
 MAX_ROUNDS = 4
@@ -65,7 +66,7 @@ class World(Protocol):
         ...
 
 
-class Given(NamedTuple):
+class Instruction(NamedTuple):
     """What a node was told when it contributed."""
 
     description: bytes
@@ -138,7 +139,7 @@ class Conversation:
     script: Script
     rng: Random
     seen: list[bytes] = field(default_factory=list)
-    given: dict[bytes, list[Given]] = field(default_factory=dict)
+    given: dict[bytes, list[Instruction]] = field(default_factory=dict)
     opened: set[bytes] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -148,7 +149,7 @@ class Conversation:
         self.roster = {node: one.public for node, one in identities.items()} | {
             n: self.rng.randbytes(32) for n in ghosts
         }
-        self._last: dict[int, Given] = {}
+        self._last: dict[int, Instruction] = {}
         self._hosts = {
             node: Host(one, self.roster, self._released(node, self.jobs[node])) for node, one in identities.items()
         }
@@ -177,11 +178,11 @@ class Conversation:
 
     def _round(self) -> None:
         terms, told = self._terms()
-        server = Server(terms, Guarantee.unprotected("a lying server's sum", Scope.ROUND))
+        server = SumServer(terms, Guarantee.unprotected("a lying server's sum", Scope.ROUND))
         begins = {node: self._begin(terms, *told[node]) for node in told}
         contexts = {node: begin.context for node, begin in begins.items()}
         here = self._step(server, Step.ADVERTISE, {node: begin.to_bytes() for node, begin in begins.items()})
-        messages: Mapping[int, Message] = dict.fromkeys(here, server.advertised())
+        messages: Mapping[int, SumMessage] = dict.fromkeys(here, server.advertised())
         for step in list(Step)[1:5]:
             requests = {
                 node: Proceed(
@@ -201,7 +202,7 @@ class Conversation:
             elif step == Step.AGREE:
                 messages = dict.fromkeys(here, server.agreements())
 
-    def _terms(self) -> tuple[Terms, dict[int, tuple[bytes, bytes]]]:
+    def _terms(self) -> tuple[SumTerms, dict[int, tuple[bytes, bytes]]]:
         """Whom to invite to what; now and then, one of them is told another job or another task."""
         rng, alive = self.rng, sorted(self._hosts)
         invited = (
@@ -216,28 +217,28 @@ class Conversation:
                 ((another, task), (description, self.script.task(rng, description, len(self.given))[0]))
             )
         size = len(invited)
-        plan = rng.choice((Plan.default(size), Plan.complete(size, size), Plan.complete(size, size)))
+        plan = rng.choice((SumPlan.default(size), SumPlan.complete(size, size), SumPlan.complete(size, size)))
         name = rng.choice(self._names) if self._names and rng.random() < 0.1 else rng.randbytes(16)
         self._names.append(name)
         meaning = purpose(job_digest(description), task_digest(task), self.roster)
-        return Terms(name, {node: self.roster[node] for node in invited}, plan, length, 64, meaning), told
+        return SumTerms(name, {node: self.roster[node] for node in invited}, plan, length, 64, meaning), told
 
     def _late(self, told: tuple[bytes, bytes]) -> bytes:
         """The task that a node is asked for in the end: now and then not the one that its round began with."""
         description, task = told
         return self.script.task(self.rng, description, len(self.given))[0] if self.rng.random() < 0.06 else task
 
-    def _begin(self, terms: Terms, description: bytes, task: bytes) -> Begin:
+    def _begin(self, terms: SumTerms, description: bytes, task: bytes) -> Begin:
         job, asked = job_digest(description), task_digest(task)
         meaning = purpose(job, asked, self.roster)
-        own = Terms(terms.round_id, terms.roster, terms.plan, terms.length, terms.bits, meaning)
+        own = SumTerms(terms.round_id, terms.roster, terms.plan, terms.length, terms.bits, meaning)
         plan = astuple(terms.plan)
         shared = (terms.round_id, tuple(terms.roster), plan, terms.length, terms.bits, job, asked)
         names = ("round_id", "invited", "plan", "length", "bits", "job", "task")
         told = description if self.rng.random() < 0.9 else None
         return Begin(context=own.digest, description=told, **dict(zip(names, shared, strict=True)))  # type: ignore[arg-type]
 
-    def _step(self, server: Server, step: Step, requests: Mapping[int, bytes]) -> list[int]:
+    def _step(self, server: SumServer, step: Step, requests: Mapping[int, bytes]) -> list[int]:
         """Ask everybody, with lies or without; who has answered what the server can use."""
         here = []
         for node, request in requests.items():
@@ -275,7 +276,7 @@ class Conversation:
 
             def fixed(assignment: Assignment) -> Contribution:
                 given = contribute(assignment)
-                self._last[node] = Given(description, assignment)
+                self._last[node] = Instruction(description, assignment)
                 seed = sha256(b"%d|%s|%s" % (node, description, assignment.task)).digest()
                 values = np.random.default_rng(int.from_bytes(seed)).integers(-(2**62), 2**62, len(given.values))
                 return replace(given, values=values)
@@ -290,10 +291,10 @@ def _repeatable_keys(seed: int) -> Iterator[None]:
     """Let all keys of secure sums follow from the seed inside this block, so that conversations can be compared."""
     stream = Random(f"keys {seed}")
     keys = SimpleNamespace(generate=lambda: X25519PrivateKey.from_private_bytes(stream.randbytes(32)))
-    chance = SimpleNamespace(token_bytes=stream.randbytes, randbelow=stream.randrange)
+    randomness = SimpleNamespace(token_bytes=stream.randbytes, randbelow=stream.randrange)
     with (
         patch.object(client, "X25519PrivateKey", keys),
-        patch.object(client, "secrets", chance),
-        patch.object(sharing, "secrets", chance),
+        patch.object(client, "secrets", randomness),
+        patch.object(sharing, "secrets", randomness),
     ):
         yield

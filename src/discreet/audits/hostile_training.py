@@ -24,9 +24,9 @@ from unittest.mock import patch
 import numpy as np
 
 from discreet.aggregation.contribution import Contribution
+from discreet.audits.audit_registry import Audit, register
 from discreet.audits.hostile_nodes import HostileCoordinator
 from discreet.audits.node_lies import damaged, json_changed
-from discreet.audits.registry import Audit, register
 from discreet.nodes import Assignment, Contribute, OpenJob
 from discreet.privacy.guarantee import Guarantee, Scope, Status
 from discreet.privacy.noise import SimulatedNoise
@@ -63,7 +63,7 @@ class ReadersWorld:
 
     def openers(self) -> Mapping[int, OpenJob]:
         """How they open jobs; who has joined and what was spent in an earlier conversation is forgotten."""
-        from discreet.edge.node import training
+        from discreet.edge.node import training_node as training
         from discreet.nodes.configuration import NodeSettings
 
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -170,19 +170,19 @@ def _worlds() -> Iterator[NewsData]:
 @contextmanager
 def stage() -> Iterator[tuple[Sequence[ReadersWorld], TrainingScript]]:
     """All worlds, in folders that are gone afterwards; noise is simulated, for it is replaced in any case."""
-    from discreet.methods.base import Task
     from discreet.methods.dp_fedavg import DPFedAvg
+    from discreet.methods.method import TrainingTask
     from discreet.methods.training_job import Description
-    from discreet.training.chance import SecretChance
+    from discreet.training.randomness import SecretRandomness
 
     method, worlds = DPFedAvg(rounds=3), list(_worlds())
-    task = Task(worlds[0], "hashed")
+    task = TrainingTask(worlds[0], "hashed")
     setup = method.setup(task, 7)
     start, honest = setup.start, Description.of(method, task, setup)
     script = TrainingScript(honest.to_bytes(), tuple(_other_trainings(honest, start)), start)
     with (
         tempfile.TemporaryDirectory(prefix="discreet-") as folder,
-        patch.object(SecretChance, "noise", lambda _, number: SimulatedNoise(number)),
+        patch.object(SecretRandomness, "noise", lambda _, number: SimulatedNoise(number)),
     ):
         yield [ReadersWorld(Path(folder) / str(n), data, method.length(start)) for n, data in enumerate(worlds)], script
 

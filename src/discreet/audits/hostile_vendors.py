@@ -18,18 +18,18 @@ from random import Random
 
 import numpy as np
 
+from discreet.audits.audit_registry import Audit, register
 from discreet.audits.hostile_nodes import HostileCoordinator
 from discreet.audits.node_lies import damaged, json_changed
-from discreet.audits.registry import Audit, register
-from discreet.edge.vendor.sharing import job_opener
+from discreet.edge.vendor.sharing_node import job_opener
 from discreet.errors import DiscreetError
 from discreet.nodes import OpenJob
 from discreet.nodes.configuration import NodeSettings
 from discreet.privacy.guarantee import Status
 from discreet.vendors.sharing.contributions import Directions, Floats, Integers
 from discreet.vendors.sharing.job import ShareJob
-from discreet.vendors.sharing.rounds import Opening, Pairs, Projections, Round
-from discreet.vendors.sharing.tasks import Task, length
+from discreet.vendors.sharing.sharing_rounds import Opening, Pairs, Projections, Round
+from discreet.vendors.sharing.tasks import SharingTask, length
 
 VENDORS = (1, 2, 3)
 ITEMS = ("a", "b", "c", "d", "e", "f")
@@ -85,7 +85,7 @@ class SharingScript:
             items = len(ITEMS)
         number = asked if rng.random() < 0.85 else rng.choice((0, 0, 1, 2, 254))
         asked_for = _round(rng, items)
-        data = Task(number, asked_for).to_bytes()
+        data = SharingTask(number, asked_for).to_bytes()
         size = length(asked_for) if rng.random() < 0.95 else rng.choice((1, 2 * items, 1000))
         return damaged(rng, data) if rng.random() < 0.1 else data, max(1, size)
 

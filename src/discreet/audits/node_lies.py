@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from random import Random
 from typing import Any
 
-from discreet.aggregation.secure_sum.terms import Step
+from discreet.aggregation.secure_sum.sum_terms import Step
 from discreet.nodes.requests import Begin, Proceed, read_request
 
 NUMBERS = (0, 1, 2, 3, 7, 63, 64, 65, 2**16, 2**31 - 1, 2**32 - 1)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Generic, TypeVar
 
-from discreet.audits.registry import Exact
+from discreet.audits.audit_registry import Exact
 
 Log = TypeVar("Log")
 Releases = TypeVar("Releases")

@@ -16,18 +16,18 @@ from itertools import count
 
 import numpy as np
 
+from discreet.audits.audit_registry import Audit, Exact, register
 from discreet.audits.black_box import BlackBox
 from discreet.audits.hostile_server.conversation import problems
+from discreet.audits.hostile_server.hostile_sums import sums_problems
 from discreet.audits.hostile_server.publisher import START, WEEK, Publisher
 from discreet.audits.hostile_server.recorded import RecordedClient, Recordings
-from discreet.audits.hostile_server.sums import sums_problems
 from discreet.audits.noninterference import NonInterference
-from discreet.audits.registry import Audit, Exact, register
 from discreet.audits.sampling import AHEAD, MechanismSampler
 from discreet.audits.scores import Contains, Nearness, Outputs
+from discreet.edge.reader.http_client import HttpReply
+from discreet.edge.reader.reader_settings import ReaderSettings
 from discreet.edge.reader.reports import label, label_mechanism, sketch_mechanism
-from discreet.edge.reader.settings import Settings
-from discreet.edge.reader.transport import Reply
 from discreet.privacy.guarantee import Status
 from discreet.privacy.noise import SecureNoise
 
@@ -74,14 +74,14 @@ class Requests:
         publisher = Publisher(adjacency=adjacency, ranking=self.ranking)
         heard: list[str] = []
 
-        def listening(method: str, url: str, headers: Mapping[str, str], body: str | None) -> Reply:
+        def listening(method: str, url: str, headers: Mapping[str, str], body: str | None) -> HttpReply:
             heard.append(json.dumps([method, url, sorted(headers.items()), body]))
             return publisher(method, url, headers, body)
 
         now, names = [START + _FIRST_EPOCH * WEEK + 60], count()
         client = RecordedClient(listening, releases, lambda: now[0], lambda: f"{next(names):032x}")
         client.refresh()
-        client.settings = Settings(open_categories=self.open_categories)
+        client.settings = ReaderSettings(open_categories=self.open_categories)
         for visits in log:
             for clicked in visits:
                 front = client.front(10)

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.audits.scores import Outputs
-from discreet.privacy.mechanisms.base import Mechanism
 from discreet.privacy.mechanisms.float_noise import FloatNoise
 from discreet.privacy.mechanisms.gaussian import AnalyticGaussian
 from discreet.privacy.mechanisms.laplace import Laplace
 from discreet.privacy.mechanisms.lattice import LatticeMechanism
+from discreet.privacy.mechanisms.mechanism import Mechanism
 from discreet.privacy.mechanisms.padding import RandomPadding
 from discreet.privacy.noise import Noise, SecureNoise, SimulatedNoise
 from discreet.privacy.release import LatticePayload, Payload

@@ -13,19 +13,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.audits.audit_registry import Audit, register
 from discreet.audits.black_box import BlackBox
 from discreet.audits.noninterference import NonInterference
-from discreet.audits.registry import Audit, register
 from discreet.audits.sampling import AHEAD
 from discreet.audits.scores import Nearness, Outputs
 from discreet.data.ratings import Items, Ratings
 from discreet.privacy.guarantee import Status
 from discreet.privacy.mechanisms.gaussian import analytic_multiplier
 from discreet.privacy.noise import SecureNoise, SimulatedNoise
-from discreet.vendors.sharing.budget import Budget
 from discreet.vendors.sharing.contributions import Directions, Integers
 from discreet.vendors.sharing.plan import converse
-from discreet.vendors.sharing.rounds import Opening, Pairs, Projections, Round, Vendor
+from discreet.vendors.sharing.sharing_budget import SharingBudget
+from discreet.vendors.sharing.sharing_rounds import Opening, Pairs, Projections, Round, Vendor
 
 _ITEMS = 10
 _DELTA = 1e-5
@@ -109,9 +109,9 @@ class ReaderView:
         return np.column_stack(columns)
 
     @property
-    def budget(self) -> Budget:
+    def budget(self) -> SharingBudget:
         """Four vendors, one of which colludes with the reader."""
-        return Budget(self.epsilon, _DELTA, vendors=4, colluders=1)
+        return SharingBudget(self.epsilon, _DELTA, vendors=4, colluders=1)
 
     def noiseless(self) -> list[float]:
         """What all runs would give without noise."""
@@ -134,7 +134,7 @@ def _user_added(rounds: tuple[Round, ...], epsilon: float, setting: str, runs: i
 
 def questions_and_answers(reader: Ratings, releases: tuple[int, ...]) -> bytes:
     """All that the others do when the releases are given: which questions are asked, and what they answer."""
-    budget = Budget(10.0, _DELTA, vendors=3)
+    budget = SharingBudget(10.0, _DELTA, vendors=3)
     others = [
         Vendor(vendor_of(_OTHERS, 1), budget, SimulatedNoise(1)),
         Vendor(vendor_of(_OTHERS, 2), budget, SimulatedNoise(2)),
@@ -144,13 +144,13 @@ def questions_and_answers(reader: Ratings, releases: tuple[int, ...]) -> bytes:
 
 def questions(home: Ratings, releases: tuple[int, ...]) -> bytes:
     """Which questions are asked when the releases are given, whatever the ratings are."""
-    budget = Budget(10.0, _DELTA, vendors=3)
+    budget = SharingBudget(10.0, _DELTA, vendors=3)
     others = [Vendor(vendor_of(_OTHERS, 1), budget, SimulatedNoise(1)), Vendor(home, budget, SimulatedNoise(2))]
     return _transcript(others, vendor_of(_OTHERS), budget, releases, answers=False)
 
 
 def _transcript(
-    others: list[Vendor], reader: Ratings, budget: Budget, releases: tuple[int, ...], *, answers: bool
+    others: list[Vendor], reader: Ratings, budget: SharingBudget, releases: tuple[int, ...], *, answers: bool
 ) -> bytes:
     own = Vendor(reader, budget, SimulatedNoise(3))
     sent: list[bytes] = []

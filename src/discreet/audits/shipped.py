@@ -15,7 +15,7 @@ MODULES = (
     "discreet.audits.sharing",
     "discreet.audits.hostile_vendors",
     "discreet.audits.hostile_training",
-    "discreet.audits.sums",
+    "discreet.audits.sum_noise",
     "discreet.audits.front_page",
 )
 """Modules that register audits when they are imported."""

@@ -43,8 +43,8 @@ def audit(
     Example: discreet audit "clipped attention" "randomized response" --plot audit.svg
     """
     from discreet.audits import run, selected
-    from discreet.audits.report import PLOT_FORMATS, to_json
-    from discreet.audits.report import plot as draw
+    from discreet.audits.findings import PLOT_FORMATS, to_json
+    from discreet.audits.findings import plot as draw
     from discreet.audits.shipped import load_audits
     from discreet.plugins import load_plugins
 
@@ -69,7 +69,7 @@ def audit(
 
 
 def _print_table(findings: Sequence[Finding]) -> None:
-    from discreet.audits.run import FAMILY_ERROR, error_each
+    from discreet.audits.audit_run import FAMILY_ERROR, error_each
 
     table = Table("Mechanism", "Status", "Claim", "Lower bound", "Verdict", box=None, pad_edge=False)
     for finding in findings:

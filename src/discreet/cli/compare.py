@@ -85,8 +85,8 @@ def compare(
     from discreet.experiments.ranking_comparison import variants
     from discreet.experiments.ranking_table import rich_table
     from discreet.experiments.report import save_report
-    from discreet.methods.base import Task
-    from discreet.methods.registry import BASELINES
+    from discreet.methods.method import TrainingTask
+    from discreet.methods.method_registry import BASELINES
 
     names = [name.strip() for name in methods.split(",")] if methods is not None else list(BASELINES)
     given = {**parse_settings(settings, several=True), **({"model": model} if model else {})}
@@ -95,7 +95,7 @@ def compare(
     if half:
         news = half_of_readers(news, seed)
     comparison = run_comparison(
-        Task(news, text),
+        TrainingTask(news, text),
         chosen,
         split,
         range(seed, seed + seeds),

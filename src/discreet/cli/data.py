@@ -71,7 +71,7 @@ def check(
 
 def show_counts(path: Path, as_json: bool) -> None:
     """Validate the data set at `path` and print what is in it."""
-    from discreet.data.check import check_data
+    from discreet.data.validation import check_data
 
     counts = check_data(path)
     if as_json:

@@ -17,7 +17,7 @@ from discreet.cli.options import Seed, Text, console, report_page, say
 
 if TYPE_CHECKING:
     from discreet.data.shown_articles import ShownArticles
-    from discreet.methods.base import Task
+    from discreet.methods.method import TrainingTask
 
 _EPSILON = 3.0
 
@@ -45,8 +45,8 @@ def demo(
     from discreet.experiments.ranking_comparison import compare, variants
     from discreet.experiments.ranking_table import rich_table
     from discreet.experiments.report import save_report
-    from discreet.methods.base import Task
-    from discreet.methods.registry import BASELINES
+    from discreet.methods.method import TrainingTask
+    from discreet.methods.method_registry import BASELINES
     from discreet.serving.addresses import listen
 
     listener = None if no_serve else listen("127.0.0.1", port)
@@ -62,7 +62,7 @@ def demo(
     published = {"rounds": 100, "fraction": 0.03}
     settings = {f"{name}.{key}": value for name in ("fedrec", "privaterec") for key, value in published.items()}
     settings |= {"privaterec.rate": 3e-3, "dp_fedavg.epsilon": _EPSILON, "click_reports.epsilon": _EPSILON}
-    task = Task(data, text)
+    task = TrainingTask(data, text)
     comparison = compare(task, list(variants(names, settings, [])), "dev", [seed], MeasurementCache())
     save_report(comparison, out / "report", shlex.join(["discreet", *sys.argv[1:]]))
     console.print(rich_table(comparison))
@@ -80,10 +80,10 @@ def demo(
     _serve(run, ShownArticles.of(data), listener)
 
 
-def _train(task: Task, folder: Path, seed: int) -> None:
+def _train(task: TrainingTask, folder: Path, seed: int) -> None:
     """A run of click reports, with what the three ways to rank achieve."""
     from discreet.files import add_to_folder
-    from discreet.methods.click_reports.method import ClickReports
+    from discreet.methods.click_reports.click_reports import ClickReports
     from discreet.methods.click_reports.rankings import qualities, three_rankings
     from discreet.methods.run import Run
 
@@ -104,6 +104,6 @@ def _serve(run: Path, data: ShownArticles, listener: socket.socket) -> None:
     from discreet.serving.server import open_service, run_server
 
     service = open_service(run, load_served(run), data=data, epoch=timedelta(days=1), as_of=int(time.time()))
-    service.keeper.step()  # the page is there when its address is
+    service.updater.step()  # the page is there when its address is
     say(url_of(listener))
     run_server(service, listener, level="warning")

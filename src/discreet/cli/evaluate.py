@@ -48,10 +48,10 @@ def evaluate(
     from discreet.experiments.ranking_results import Comparison
     from discreet.experiments.ranking_table import rich_table
     from discreet.files import add_to_folder
-    from discreet.methods.base import Task
     from discreet.methods.click_reports.oneshot import OneShot
     from discreet.methods.click_reports.rankings import qualities, three_rankings
     from discreet.methods.in_rounds import InRounds
+    from discreet.methods.method import TrainingTask
     from discreet.methods.run import Run
 
     trained = Run.load(run)
@@ -59,7 +59,7 @@ def evaluate(
     budgets = parse_epsilons(epsilon_serving, "--epsilon-serving")
     if budgets and not isinstance(method, InRounds):
         raise DiscreetError(f"{run}: {method.name} has no private serving; leave out --epsilon-serving")
-    task = Task(open_with_train(data), trained.text)
+    task = TrainingTask(open_with_train(data), trained.text)
     impressions = split_of(task.data, split)
     results = [result_of(method, [measure(task, method, trained.state, impressions, seed)])]
     for budget in budgets:

@@ -36,31 +36,31 @@ def list_all(as_json: AsJson = False) -> None:
 
 
 def _methods() -> Rows:
-    from discreet.methods.registry import METHODS, setting_schema
+    from discreet.methods.method_registry import METHODS, setting_schema
 
     return [{"method": name, "about": summary(METHODS[name]), "settings": setting_schema(name)} for name in METHODS]
 
 
 def _models() -> Rows:
-    from discreet.models.registry import MODELS, model_setting_schema
+    from discreet.models.model_registry import MODELS, model_setting_schema
 
     return [{"model": n, "about": summary(MODELS[n]), "settings": model_setting_schema(n)} for n in MODELS]
 
 
 def _mechanisms() -> Rows:
-    from discreet.privacy.mechanisms.registry import MECHANISMS
+    from discreet.privacy.mechanisms.mechanism_registry import MECHANISMS
 
     return [{"mechanism": name, "about": summary(MECHANISMS[name])} for name in MECHANISMS]
 
 
 def _vendor_methods() -> Rows:
-    from discreet.vendors.registry import METHODS
+    from discreet.vendors.vendor_registry import METHODS
 
     return [{"method": name, "about": summary(METHODS[name])} for name in METHODS]
 
 
 def _formats() -> Rows:
-    from discreet.data.formats.registry import FORMATS
+    from discreet.data.formats.format_registry import FORMATS
 
     return [{"format": name, "about": summary(FORMATS[name])} for name in FORMATS]
 

@@ -27,7 +27,7 @@ Data = Annotated[
 Deployment = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a deployment.")]
 NodeFolder = Annotated[Path, typer.Argument(metavar="NODE_FOLDER", help="A node's folder, such as FOLDER/node-2.")]
 Out = Annotated[Path, typer.Option(metavar="FOLDER", help="The folder of the deployment.")]
-MostEpsilon = Annotated[
+MaxEpsilon = Annotated[
     str | None,
     typer.Option(
         help="The largest total ε that readers may be charged; inf accepts what guarantees nothing.",
@@ -47,7 +47,7 @@ def write(
     data: Data,
     out: Out,
     nodes: Annotated[int, typer.Option(help="How many nodes; node k of N hosts the part k/N of the data.")] = 4,
-    most_epsilon: MostEpsilon = None,
+    max_epsilon: MaxEpsilon = None,
     simulated_noise: SimulatedNoise = False,
     tls: Annotated[bool, typer.Option("--tls", help="Encrypt connections, and let in only nodes with keys.")] = False,
     as_json: AsJson = False,
@@ -56,11 +56,11 @@ def write(
 
     Example: discreet nodes write world --nodes 4 --out deployment
     """
-    from discreet.nodes.flower.configuration import write_deployment
+    from discreet.nodes.flower.flower_configuration import write_deployment
 
     _check_data(data)
-    epsilon, noise = _one_epsilon(most_epsilon, simulated_noise), _noise(simulated_noise)
-    write_deployment(out, data, nodes, most_epsilon=epsilon, noise=noise, tls=tls)
+    epsilon, noise = _one_epsilon(max_epsilon, simulated_noise), _noise(simulated_noise)
+    write_deployment(out, data, nodes, max_epsilon=epsilon, noise=noise, tls=tls)
     if as_json:
         print_json({"deployment": str(out), "nodes": list(range(1, nodes + 1))})
         return
@@ -76,7 +76,7 @@ def new(
     part: Annotated[
         str | None, typer.Option(metavar="K/N", help="Host only this part of the data, such as 2/4.")
     ] = None,
-    most_epsilon: MostEpsilon = None,
+    max_epsilon: MaxEpsilon = None,
     simulated_noise: SimulatedNoise = False,
     as_json: AsJson = False,
 ) -> None:
@@ -85,7 +85,7 @@ def new(
     Example: discreet nodes new 2 my-readers --out deployment
     """
     from discreet.nodes.configuration import NodeSettings, is_part, write_node
-    from discreet.nodes.flower.configuration import write_keys
+    from discreet.nodes.flower.flower_configuration import write_keys
 
     _check_data(data)
     if part is not None and not is_part(part):
@@ -93,7 +93,7 @@ def new(
     folder = out / f"node-{number}"
     noise = _noise(simulated_noise)
     public = write_node(
-        NodeSettings(folder, number, data.resolve(), part, _one_epsilon(most_epsilon, simulated_noise), noise)
+        NodeSettings(folder, number, data.resolve(), part, _one_epsilon(max_epsilon, simulated_noise), noise)
     )
     write_keys(folder)
     if as_json:
@@ -244,7 +244,7 @@ def list_nodes(
     roster = read_roster(folder / "roster.json")
     link = SuperLink.of(folder)
     once = {"times": 1, "patience": patience}
-    (answered,) = submit("discreet.nodes.flower.trial:knock", once, link, alone=False)
+    (answered,) = submit("discreet.nodes.flower.node_probe:probe", once, link, alone=False)
     if as_json:
         nodes = [{"node": node, "answers": node in answered["nodes"]} for node in roster]
         print_json({"superlink": link.address, "nodes": nodes, "seconds": answered["seconds"]})
@@ -256,8 +256,8 @@ def list_nodes(
 
 def next_command(folder: Path) -> str:
     """What to do with a deployment that was started, by the data of its first node: a command that works as it is."""
-    from discreet.data.formats.base import RatingsFormat
-    from discreet.data.formats.registry import recognise
+    from discreet.data.formats.data_format import RatingsFormat
+    from discreet.data.formats.format_registry import recognise
     from discreet.nodes.configuration import node_folders, read_node
 
     data = read_node(next(iter(node_folders(folder).values()))).data
@@ -297,9 +297,9 @@ def _one_epsilon(text: str | None, simulated: bool) -> float:
     """The limit that was asked for; a trial with noise that protects nobody has none."""
     if text is None:
         return math.inf if simulated else 10.0
-    epsilons = parse_epsilons(text, "--most-epsilon")
+    epsilons = parse_epsilons(text, "--max-epsilon")
     if len(epsilons) != 1:
-        raise DiscreetError(f"--most-epsilon takes one positive number or inf, not '{text}'")
+        raise DiscreetError(f"--max-epsilon takes one positive number or inf, not '{text}'")
     return epsilons[0]
 
 

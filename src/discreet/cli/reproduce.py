@@ -40,13 +40,15 @@ def reproduce(
     from discreet.data.open import open_ratings
     from discreet.evaluation.grid import Grid
     from discreet.experiments.cache import MeasurementCache
-    from discreet.experiments.reproduce import EXPERIMENTS, Effort
+    from discreet.experiments.reproduce import EXPERIMENTS, ReproductionSettings
     from discreet.experiments.reproduce import reproduce as run_experiment
 
     if name not in EXPERIMENTS:
         raise DiscreetError(f"there is no experiment '{name}'; known are {', '.join(EXPERIMENTS)}")
     opened = within_scale(ratings, open_ratings(ratings), None)
-    found = run_experiment(name, opened, Effort(seeds, iterations, seed, MeasurementCache(out / "measurements", fresh)))
+    found = run_experiment(
+        name, opened, ReproductionSettings(seeds, iterations, seed, MeasurementCache(out / "measurements", fresh))
+    )
     found.save(out)
     if as_json:
         print_json(found.to_json())

@@ -80,7 +80,7 @@ def serve(
     from discreet.data.open import open_news
     from discreet.data.shown_articles import ShownArticles
     from discreet.serving.addresses import Proxies, listen, url_of
-    from discreet.serving.limits import Limits
+    from discreet.serving.limits import ServerLimits
     from discreet.serving.model import load_served
     from discreet.serving.server import open_service, read_token, run_server
 
@@ -116,7 +116,7 @@ def serve(
     run_server(
         service,
         listener,
-        limits=Limits(rate=rate),
+        limits=ServerLimits(rate=rate),
         proxies=proxies,
         admin_token=token,
         extend=extend,

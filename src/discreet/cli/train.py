@@ -22,12 +22,12 @@ from discreet.cli.options import (
     say,
 )
 from discreet.errors import DiscreetError
-from discreet.methods.place import refuse_surprises
+from discreet.methods.run_folder import check_run_folder
 
 if TYPE_CHECKING:
-    from discreet.methods.base import Method
+    from discreet.methods.method import Method
+    from discreet.methods.round_server import Federation
     from discreet.methods.run import Run
-    from discreet.methods.server import Federation
 
 
 class Engine(StrEnum):
@@ -85,12 +85,12 @@ def train(
     Example: discreet train world --method dp_fedavg --epsilon 3 --engine flower --nodes 4 --out runs/dp
     """
     inputs = [data, *paths_of(text)]
-    refuse_surprises(out, resume, overwrite, inputs)
+    check_run_folder(out, resume, overwrite, inputs)
     from discreet.data.open import open_with_train
     from discreet.edge.node.in_process import hosts_in_process, on_one_machine
-    from discreet.methods.across import AcrossNodes
-    from discreet.methods.base import Task
-    from discreet.methods.registry import make_method
+    from discreet.methods.method import TrainingTask
+    from discreet.methods.method_registry import make_method
+    from discreet.methods.node_rounds import NodeRounds
     from discreet.methods.run import Run
     from discreet.methods.training import federated, train_to_run
 
@@ -108,7 +108,7 @@ def train(
     if superlink is not None:
         _on_deployment(chosen, superlink, data, text, seed, out, resume, overwrite, patience)
         return _tell(Run.load(out), out, as_json)
-    task = Task(open_with_train(data), text)
+    task = TrainingTask(open_with_train(data), text)
 
     def trained(federation: Federation | None) -> Run:
         how = {"resume": resume, "overwrite": overwrite}
@@ -118,7 +118,7 @@ def train(
         from discreet.nodes.flower.simulation import simulate
 
         hosts, roster = hosts_in_process(task, nodes or 4)
-        run = simulate(lambda over: trained(AcrossNodes(over, roster, patience, simulated=True)), hosts)
+        run = simulate(lambda over: trained(NodeRounds(over, roster, patience, simulated=True)), hosts)
     else:
         run = trained(on_one_machine(task, nodes) if nodes else None)
     return _tell(run, out, as_json)
@@ -136,7 +136,7 @@ def _on_deployment(
     patience: float,
 ) -> None:
     """Have the deployment's server train, which writes the run to `out`."""
-    from discreet.methods.registry import plain_settings
+    from discreet.methods.method_registry import plain_settings
     from discreet.nodes.configuration import read_node, read_roster
     from discreet.nodes.flower.deployment import SuperLink, submit
 

@@ -113,9 +113,9 @@ def compare(
     from discreet.experiments.rating_table import legend, rich_table
     from discreet.experiments.report import save_report
     from discreet.vendors.gibbs import GibbsMF
-    from discreet.vendors.method import Setting
     from discreet.vendors.partition import Distribution, Sizes
-    from discreet.vendors.registry import METHODS, make_methods
+    from discreet.vendors.vendor_method import Setting
+    from discreet.vendors.vendor_registry import METHODS, make_methods
 
     names = [name.strip() for name in methods.split(",")] if methods is not None else list(METHODS)
     budgets = parse_epsilons(epsilon)

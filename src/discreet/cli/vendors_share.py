@@ -133,7 +133,7 @@ def read(
 def catalogue(path: Path, scale: str | None) -> tuple[tuple[str, ...], tuple[float, float]]:
     """The items and the scale that all vendors agree on, from a list of items or from ratings."""
     from discreet.data.open import open_ratings
-    from discreet.vendors.sharing.catalogue import listed_items
+    from discreet.vendors.sharing.vendor_catalogue import listed_items
 
     if path.suffix == ".txt":
         if scale is None:
@@ -167,7 +167,7 @@ def share_on_one_machine(
     """Run the job with every vendor's node in this process, each with its part of the ratings."""
     from discreet.edge.vendor.trial import hosts_in_process, trial_nodes
     from discreet.nodes import LocalNodes
-    from discreet.vendors.sharing.across import share_over
+    from discreet.vendors.sharing.coordinator import share_over
 
     trial_nodes(folder, ratings, len(job.nodes))
     hosts, roster = hosts_in_process(folder)
@@ -195,6 +195,6 @@ def share_on_deployment(job: ShareJob, folder: Path, out: Path, patience: float)
         "patience": patience,
     }
     try:
-        submit("discreet.vendors.sharing.across:program", arguments, link)
+        submit("discreet.vendors.sharing.coordinator:program", arguments, link)
     finally:
         description.unlink()

@@ -12,7 +12,7 @@ from discreet.errors import InputError
 from discreet.unpacking import Allowance, counted
 
 TAR_ENDINGS = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz")
-Wanted = Callable[[str], bool]
+FileFilter = Callable[[str], bool]
 
 
 def is_archive(path: Path) -> bool:
@@ -26,7 +26,7 @@ def name_of(path: Path) -> str:
     return name if path.is_dir() else name.split(".")[0]
 
 
-def each_file(path: Path, wanted: Wanted) -> Iterator[tuple[Path, SupportsRead]]:
+def each_file(path: Path, wanted: FileFilter) -> Iterator[tuple[Path, SupportsRead]]:
     """Open, one after the other, the files whose name (without folders) is `wanted`.
 
     Folders are searched two levels deep, by name; archives are read in their own order, in one pass. Each stream is to
@@ -43,7 +43,7 @@ def each_file(path: Path, wanted: Wanted) -> Iterator[tuple[Path, SupportsRead]]
         yield from _each_in_tar(path, wanted)
 
 
-def has_file(path: Path, wanted: Wanted) -> bool:
+def has_file(path: Path, wanted: FileFilter) -> bool:
     """Whether a folder or archive holds a file whose name is `wanted`."""
     with reading(path):
         return next(each_file(path, wanted), None) is not None
@@ -56,7 +56,7 @@ def refuse_several(path: Path, files: Iterable[Path]) -> None:
         raise InputError(path, f"holds several data sets, {folders[0]} and {folders[1]}; choose one of them")
 
 
-def _each_in_tar(path: Path, wanted: Wanted) -> Iterator[tuple[Path, SupportsRead]]:
+def _each_in_tar(path: Path, wanted: FileFilter) -> Iterator[tuple[Path, SupportsRead]]:
     allowance = Allowance(path)
     with open_plain(path) as raw:
         with tarfile.open(fileobj=raw, mode="r|") as tar:
@@ -69,7 +69,7 @@ def _each_in_tar(path: Path, wanted: Wanted) -> Iterator[tuple[Path, SupportsRea
             pass
 
 
-def _each_in_zip(path: Path, wanted: Wanted) -> Iterator[tuple[Path, SupportsRead]]:
+def _each_in_zip(path: Path, wanted: FileFilter) -> Iterator[tuple[Path, SupportsRead]]:
     allowance = Allowance(path)
     with zipfile.ZipFile(path) as archive:
         for name in sorted(archive.namelist()):

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from discreet.data.archive import is_archive
 from discreet.data.clicks import NEGATIVES
-from discreet.data.formats.base import NewsFormat, RatingsFormat
+from discreet.data.formats.data_format import NewsFormat, RatingsFormat
+from discreet.data.formats.format_registry import known, recognise
 from discreet.data.formats.movielens import read_ratings
-from discreet.data.formats.registry import known, recognise
 from discreet.data.news import NewsData
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError

@@ -17,7 +17,7 @@ CONNECT_SECONDS, STATEMENT_SECONDS, LOCK_SECONDS, SILENT_SECONDS = 3, 5, 2, 6
 T = TypeVar("T")
 
 
-class Impatient(psycopg.Connection[Any]):
+class TimedConnection(psycopg.Connection[Any]):
     """A connection that does not wait for ever."""
 
     def wait(self, gen: Generator[Any, Any, T], *arguments: Any, **named: Any) -> T:
@@ -33,11 +33,11 @@ def limit(engine: Engine) -> None:
     """Let all connections of an engine have limits on time."""
 
     @event.listens_for(engine, "do_connect")
-    def connect(_: Any, __: Any, arguments: list[Any], named: dict[str, Any]) -> Impatient:
-        return Impatient.connect(*arguments, **{"connect_timeout": CONNECT_SECONDS, **named})
+    def connect(_: Any, __: Any, arguments: list[Any], named: dict[str, Any]) -> TimedConnection:
+        return TimedConnection.connect(*arguments, **{"connect_timeout": CONNECT_SECONDS, **named})
 
     @event.listens_for(engine, "connect")
-    def set_up(connection: Impatient, _: Any) -> None:
+    def set_up(connection: TimedConnection, _: Any) -> None:
         connection.execute(f"SET statement_timeout = '{STATEMENT_SECONDS}s'")
         connection.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
         connection.execute(f"SET idle_in_transaction_session_timeout = '{2 * STATEMENT_SECONDS}s'")

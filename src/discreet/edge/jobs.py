@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from discreet.data.formats.base import RatingsFormat
-from discreet.data.formats.registry import recognise
+from discreet.data.formats.data_format import RatingsFormat
+from discreet.data.formats.format_registry import recognise
 from discreet.errors import DiscreetError
 from discreet.nodes import Contribute, OpenJob
 from discreet.nodes.configuration import NodeSettings
@@ -49,9 +49,9 @@ def kind_of(description: bytes) -> str:
 def _opener(kind: str, settings: NodeSettings) -> OpenJob:
     """Only what is needed is loaded: PyTorch for a training, numba for sharing."""
     if kind == "share":
-        from discreet.edge.vendor.sharing import job_opener as open_sharing
+        from discreet.edge.vendor.sharing_node import job_opener as open_sharing
 
         return open_sharing(settings)
-    from discreet.edge.node.training import job_opener as open_training
+    from discreet.edge.node.training_node import job_opener as open_training
 
     return open_training(settings)

@@ -20,11 +20,11 @@ from discreet.evaluation.metrics import METRICS, RankingMetrics, ranking_metrics
 from discreet.experiments.cache import MeasurementCache
 from discreet.experiments.provenance import own_code
 from discreet.experiments.ranking_results import Comparison, MethodResult
-from discreet.methods.base import Method, Scores, State, Task, with_serving
 from discreet.methods.baselines import Baseline
-from discreet.methods.registry import has_setting, make_method, plain_settings, setting_names
+from discreet.methods.method import Method, Scores, State, TrainingTask, with_serving
+from discreet.methods.method_registry import has_setting, make_method, plain_settings, setting_names
 from discreet.methods.settings import settings_of
-from discreet.models.registry import MODELS
+from discreet.models.model_registry import MODELS
 from discreet.privacy.guarantee import Guarantee
 from discreet.progress import detail, track
 
@@ -51,7 +51,7 @@ def variants(names: Sequence[str], settings: Mapping[str, Any], epsilons: Sequen
 
 
 def compare(
-    task: Task,
+    task: TrainingTask,
     methods: Sequence[Method],
     split: str,
     seeds: Sequence[int],
@@ -104,7 +104,7 @@ class Measurement:
 
 
 def measure(
-    task: Task, method: Method, state: State, impressions: Impressions, seed: int, *, beyond: bool = False
+    task: TrainingTask, method: Method, state: State, impressions: Impressions, seed: int, *, beyond: bool = False
 ) -> Measurement:
     """Rank with what was learnt, and measure the ranking; `beyond` accuracy too, if asked."""
     scores = method.score(task, state, impressions, seed)
@@ -116,7 +116,7 @@ def measure(
 
 
 def _beyond(
-    task: Task, scores: Scores, impressions: Impressions, metrics: RankingMetrics
+    task: TrainingTask, scores: Scores, impressions: Impressions, metrics: RankingMetrics
 ) -> dict[str, NDArray[np.float64]]:
     """What is beyond accuracy, of the impressions that have metrics."""
     measured = impressions.select(metrics.impression)
@@ -127,7 +127,7 @@ def _beyond(
     return beyond_accuracy(scores[kept], measured, task.text_vectors.matrix, clicks)
 
 
-def _remark(task: Task, scores: Scores, impressions: Impressions) -> str:
+def _remark(task: TrainingTask, scores: Scores, impressions: Impressions) -> str:
     """Why a ranking says nothing, where it does not."""
     starts = impressions.slate[:-1][impressions.slate_sizes > 0]
     if not len(starts) or (np.maximum.reduceat(scores, starts) != np.minimum.reduceat(scores, starts)).any():

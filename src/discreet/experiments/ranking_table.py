@@ -39,7 +39,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """A method's line in every form of the table."""
 
     method: str
@@ -50,13 +50,13 @@ class Row:
     guarantee: str
 
 
-def rows(comparison: Comparison) -> list[Row]:
+def rows(comparison: Comparison) -> list[TableRow]:
     """The table's content, method by method."""
     estimates = [{metric: result.estimate(metric) for metric in comparison.metrics} for result in comparison.results]
     best = {metric: max(row[metric].mean for row in estimates) for metric in METRICS}
     reference = comparison.reference
     return [
-        Row(
+        TableRow(
             method=result.title,
             model=result.model or "–",
             epsilon=_true_epsilon(result),

@@ -21,10 +21,10 @@ from discreet.experiments.cache import MeasurementCache
 from discreet.experiments.provenance import own_code
 from discreet.experiments.rating_results import BUCKETS, VendorComparison, VendorResult
 from discreet.progress import track
-from discreet.vendors.features import GROUP_EDGES, rating_counts
-from discreet.vendors.method import Predictor, VendorMethod
+from discreet.vendors.item_features import GROUP_EDGES, rating_counts
 from discreet.vendors.partition import Distribution, Fold, Sizes, folds, partition
-from discreet.vendors.registry import Refusal
+from discreet.vendors.vendor_method import Predictor, VendorMethod
+from discreet.vendors.vendor_registry import MethodRefusal
 
 Floats = NDArray[np.float64]
 
@@ -77,7 +77,7 @@ def compare(
     design: Design,
     methods: Sequence[VendorMethod],
     cache: MeasurementCache,
-    refused: Sequence[Refusal] = (),
+    refused: Sequence[MethodRefusal] = (),
 ) -> VendorComparison:
     """Measure every method at every vendor that is to be measured; the first method is `local`.
 

@@ -27,16 +27,16 @@ from discreet.experiments.provenance import versions
 from discreet.privacy.guarantee import Guarantee, shown_epsilon
 from discreet.protocol.infinity import to_plain
 from discreet.tabular import Tabular, guarantee_columns, plain
-from discreet.vendors.features import GROUP_EDGES
-from discreet.vendors.registry import Refusal
+from discreet.vendors.item_features import GROUP_EDGES
+from discreet.vendors.vendor_registry import MethodRefusal
 
 if TYPE_CHECKING:
     from discreet.experiments.report import Page
 
 Floats = NDArray[np.float64]
-_LEAST_SHARE = 0.01
+_MIN_SHARE = 0.01
 """The verdict speaks only of groups of items that are at least this share of what is tested."""
-LEAST_VENDORS = 6
+MIN_VENDORS = 6
 """Of fewer, not even a gain of every single one is beyond chance by its sign (2 · 2⁻⁵ > 5 %)."""
 BUCKETS = ("none", *(f"{low}–{next_ - 1}" for low, next_ in pairwise(GROUP_EDGES)), f"{GROUP_EDGES[-1]}+")
 """Groups of items by how many of the vendor's own training ratings they have."""
@@ -101,7 +101,7 @@ class VendorComparison(Tabular):
     vendors: int
     design: str
     results: Sequence[VendorResult]
-    refused: Sequence[Refusal] = ()
+    refused: Sequence[MethodRefusal] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -222,7 +222,7 @@ class VendorComparison(Tabular):
         if paying:
             sentences.append("There is a reason to collaborate: " + "; ".join(self._paying(paying)) + ".")
             sentences.append(self._for_whom(max(paying, key=lambda result: self.gain(result).mean)))
-        elif self.measured < LEAST_VENDORS and any(self.clearly(result) >= 0 for result in private):
+        elif self.measured < MIN_VENDORS and any(self.clearly(result) >= 0 for result in private):
             sentences.append(self._too_few(private))
         else:
             sentences.append(
@@ -238,7 +238,7 @@ class VendorComparison(Tabular):
     def _too_few(self, private: Sequence[VendorResult]) -> str:
         best = max(private, key=lambda result: self.gain(result).mean)
         gaining = f"{self.gaining(best):.3g} of {self.measured} vendors gain with {best.label} ({self.gain(best)})"
-        return f"Too few vendors to tell: {gaining}; measure at least {LEAST_VENDORS} before you decide."
+        return f"Too few vendors to tell: {gaining}; measure at least {MIN_VENDORS} before you decide."
 
     def _room(self) -> str:
         alone = mean_over_vendors(self.local.rmse)
@@ -247,7 +247,7 @@ class VendorComparison(Tabular):
         gap = self.gain(self.full)
         room = f"Alone, a vendor's RMSE is {alone}; with all ratings in one place it would be"
         room += f" {mean_over_vendors(self.full.rmse)}"
-        if self.clearly(self.full) <= 0 and self.measured < LEAST_VENDORS:
+        if self.clearly(self.full) <= 0 and self.measured < MIN_VENDORS:
             return f"{room}; too few vendors to tell whether that is less."
         if self.clearly(self.full) <= 0:
             return f"{room}: hardly less, so there is little to share for."
@@ -278,7 +278,7 @@ class VendorComparison(Tabular):
             told += " (all partitions counted)"
         difference = self.local.tail() - best.tail()
         share = self.local.tested.sum(axis=(0, 1, 2)) / self.local.tested.sum()
-        place = int(np.nanargmax(np.where(share >= _LEAST_SHARE, difference, np.nan)))
+        place = int(np.nanargmax(np.where(share >= _MIN_SHARE, difference, np.nan)))
         told += f"; most on items of which a vendor has {_of_bucket(place)}"
         told += f" ({difference[place]:+.4f}, {share[place]:.0%} of what is tested)"
         size = self.local.tested.sum(axis=(1, 3))

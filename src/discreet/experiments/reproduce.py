@@ -29,13 +29,13 @@ from discreet.privacy.mechanisms.averages import DPAverage, DPItemAverages
 from discreet.privacy.noise import SimulatedNoise
 from discreet.progress import track
 from discreet.vendors.gibbs import GibbsMF
-from discreet.vendors.method import Predictor, VendorMethod
 from discreet.vendors.methods.baselines import Full, ItemMeans, Local, Means
 from discreet.vendors.methods.cmf import CMF
 from discreet.vendors.methods.fmf import FMF
 from discreet.vendors.methods.hua import Hua
 from discreet.vendors.methods.liu import Liu
 from discreet.vendors.partition import Distribution, Fold, Level, folds, partition, pooled
+from discreet.vendors.vendor_method import Predictor, VendorMethod
 
 _RATING_EPSILONS = (0.037, 0.086, 0.174, 0.944)
 _USER_EPSILONS = (0.5, 2.0, 5.0)
@@ -43,7 +43,7 @@ _VERTICAL_EPSILONS = (0.037, 0.055, 0.086, 0.174)
 
 
 @dataclass(frozen=True)
-class Row:
+class ReproducedRow:
     """One figure: what the thesis reports (None where its text has no number) and what we find.
 
     `line` and `x` say where it stands in the plot.
@@ -62,7 +62,7 @@ class Reproduction:
     name: str
     ratings: str
     across: str
-    rows: Sequence[Row]
+    rows: Sequence[ReproducedRow]
     remarks: Sequence[str]
     log: bool = False
 
@@ -102,7 +102,7 @@ class Reproduction:
 
 
 @dataclass(frozen=True)
-class Effort:
+class ReproductionSettings:
     """How thoroughly: how many deals, how many iterations of the sampler (None: the thesis'), and from which seed."""
 
     seeds: int = 1
@@ -125,17 +125,17 @@ class Experiment:
     """What it is about, and how it is run."""
 
     about: str
-    run: Callable[[Ratings, Effort], Reproduction]
+    run: Callable[[Ratings, ReproductionSettings], Reproduction]
 
 
-def reproduce(name: str, ratings: Ratings, effort: Effort) -> Reproduction:
+def reproduce(name: str, ratings: Ratings, options: ReproductionSettings) -> Reproduction:
     """Run an experiment by name."""
     if name not in EXPERIMENTS:
         raise DiscreetError(f"there is no experiment '{name}'; known are {', '.join(EXPERIMENTS)}")
-    return EXPERIMENTS[name].run(ratings, effort)
+    return EXPERIMENTS[name].run(ratings, options)
 
 
-def _table_1(ratings: Ratings, effort: Effort) -> Reproduction:
+def _table_1(ratings: Ratings, options: ReproductionSettings) -> Reproduction:
     epsilon = 0.1
     named: list[tuple[str, float, Callable[[Fold, int], Predictor]]] = [
         ("Hua et al.", 2.01, lambda fold, seed: _alone(Hua(epsilon=epsilon), fold, seed)),
@@ -147,10 +147,10 @@ def _table_1(ratings: Ratings, effort: Effort) -> Reproduction:
     rows = []
     for line, reported, fit in track(named, "Table 1"):
         found = []
-        for seed in range(effort.seed, effort.seed + effort.seeds):
+        for seed in range(options.seed, options.seed + options.seeds):
             fold = folds(ratings, seed=seed)[0]
             found.append(_rmse(fit(fold, seed), fold))
-        rows.append(Row(line, epsilon, _over_seeds(found), reported))
+        rows.append(ReproducedRow(line, epsilon, _over_seeds(found), reported))
     factors, averages = rows[:3], rows[3:]
     best = min(averages, key=lambda row: row.ours.mean)
     beaten = [row.line for row in factors if row.ours.mean > best.ours.mean]
@@ -169,14 +169,14 @@ def _table_1(ratings: Ratings, effort: Effort) -> Reproduction:
     return Reproduction("table-1", ratings.name, "Method, at ε", rows, remarks)
 
 
-def _figure_1b(ratings: Ratings, effort: Effort) -> Reproduction:
-    model = effort.model(5, 256)
-    parts = [folds(part, seed=effort.seed)[0] for part in partition(ratings, 10, seed=effort.seed)]
+def _figure_1b(ratings: Ratings, options: ReproductionSettings) -> Reproduction:
+    model = options.model(5, 256)
+    parts = [folds(part, seed=options.seed)[0] for part in partition(ratings, 10, seed=options.seed)]
 
     def error(vendor: int, count: int) -> float:
         """Of a vendor with the ratings of so many vendors, its own first."""
         order = [vendor, *(number for number in range(10) if number != vendor)][:count]
-        return _rmse(model.fit(pooled([parts[number].train for number in order]), seed=effort.seed), parts[vendor])
+        return _rmse(model.fit(pooled([parts[number].train for number in order]), seed=options.seed), parts[vendor])
 
     alone = [error(vendor, 1) for vendor in track(range(10), "each vendor alone")]
     chosen = {"best vendor": int(np.argmin(alone)), "worst vendor": int(np.argmax(alone))}
@@ -184,7 +184,7 @@ def _figure_1b(ratings: Ratings, effort: Effort) -> Reproduction:
     for line, vendor in chosen.items():
         found = {1: alone[vendor]}
         found |= {count: error(vendor, count) for count in track((2, 4, 6, 8, 10), line)}
-        rows += [Row(line, count, Estimate(value, np.nan)) for count, value in found.items()]
+        rows += [ReproducedRow(line, count, Estimate(value, np.nan)) for count, value in found.items()]
         steep.append((found[1] - found[4], found[6] - found[10]))
     remarks = [
         f"From 1 to 4 vendors the RMSE falls by {first:.4f}, from 6 to 10 by {last:.4f} ({line}): the thesis, too,"
@@ -199,7 +199,7 @@ def _figure_1b(ratings: Ratings, effort: Effort) -> Reproduction:
     return Reproduction("figure-1b", ratings.name, "vendors whose ratings are used", rows, remarks)
 
 
-def _figure_2(ratings: Ratings, effort: Effort) -> Reproduction:
+def _figure_2(ratings: Ratings, options: ReproductionSettings) -> Reproduction:
     rows, private, exact = [], 0, 0
     count = len(_VERTICAL_EPSILONS)
     for vendors in (2, 10):
@@ -208,12 +208,12 @@ def _figure_2(ratings: Ratings, effort: Effort) -> Reproduction:
             FMF(epsilon=epsilon, level=Level.RATING, distribution=Distribution.VERTICAL)
             for epsilon in _VERTICAL_EPSILONS
         ]
-        design = effort.design(vendors, distribution=Distribution.VERTICAL)
-        found = [mean_over_vendors(r.rmse) for r in compare(ratings, design, methods, effort.cache).results]
+        design = options.design(vendors, distribution=Distribution.VERTICAL)
+        found = [mean_over_vendors(r.rmse) for r in compare(ratings, design, methods, options.cache).results]
         noised, plain, fmf = found[:count], found[count], found[count + 1 :]
         for label, part in (("own averages", noised), ("own averages, no noise", [plain] * count), ("FMF", fmf)):
             line = f"{label}, {vendors} vendors"
-            rows += [Row(line, x, each) for x, each in zip(_VERTICAL_EPSILONS, part, strict=True)]
+            rows += [ReproducedRow(line, x, each) for x, each in zip(_VERTICAL_EPSILONS, part, strict=True)]
         private += sum(own.mean < other.mean for own, other in zip(noised, fmf, strict=True))
         exact += sum(plain.mean < other.mean for other in fmf)
     remarks = [
@@ -225,22 +225,22 @@ def _figure_2(ratings: Ratings, effort: Effort) -> Reproduction:
     return Reproduction("figure-2", ratings.name, "ε per rating, vertical", rows, remarks, log=True)
 
 
-def _figure_3(ratings: Ratings, effort: Effort) -> Reproduction:
-    model = effort.model(20, 256)
+def _figure_3(ratings: Ratings, options: ReproductionSettings) -> Reproduction:
+    model = options.model(20, 256)
     rows, beaten, settings = [], 0, 0
     for vendors in (10, 40):
         methods: list[VendorMethod] = [Local(model)]
         methods += [FMF(epsilon=epsilon, level=Level.RATING) for epsilon in _RATING_EPSILONS]
         methods += [FMF(epsilon=epsilon, level=Level.USER) for epsilon in _USER_EPSILONS]
-        results = compare(ratings, effort.design(vendors, reported=10), methods, effort.cache).results
+        results = compare(ratings, options.design(vendors, reported=10), methods, options.cache).results
         local = mean_over_vendors(results[0].rmse)
         for result, method in zip(results[1:], methods[1:], strict=True):
             assert isinstance(method, FMF)
             found = mean_over_vendors(result.rmse)
-            rows.append(Row(f"FMF, {method.level}, {vendors} vendors", method.epsilon, found))
+            rows.append(ReproducedRow(f"FMF, {method.level}, {vendors} vendors", method.epsilon, found))
             beaten, settings = beaten + (local.mean < found.mean), settings + 1
         ends = (min(_RATING_EPSILONS), max(_USER_EPSILONS))
-        rows += [Row(f"local, {vendors} vendors", end, local) for end in ends]
+        rows += [ReproducedRow(f"local, {vendors} vendors", end, local) for end in ends]
     remark = (
         f"Each vendor alone beats FMF in {beaten} of {settings} settings; in the thesis in all. The first 10 vendors"
     )
@@ -248,13 +248,13 @@ def _figure_3(ratings: Ratings, effort: Effort) -> Reproduction:
     return Reproduction("figure-3", ratings.name, "ε, horizontal", rows, [remark], log=True)
 
 
-def _figure_4(ratings: Ratings, effort: Effort) -> Reproduction:
-    model = effort.model(16 if len(ratings) < 500_000 else 24, 100)
-    full = compare(ratings, effort.design(2), [Full(model)], effort.cache).results[0]
-    rows = [Row("each vendor alone", 1, mean_over_vendors(full.rmse))]
+def _figure_4(ratings: Ratings, options: ReproductionSettings) -> Reproduction:
+    model = options.model(16 if len(ratings) < 500_000 else 24, 100)
+    full = compare(ratings, options.design(2), [Full(model)], options.cache).results[0]
+    rows = [ReproducedRow("each vendor alone", 1, mean_over_vendors(full.rmse))]
     for vendors in (2, 5, 10):
-        local = compare(ratings, effort.design(vendors), [Local(model)], effort.cache).results[0]
-        rows.append(Row("each vendor alone", vendors, mean_over_vendors(local.rmse)))
+        local = compare(ratings, options.design(vendors), [Local(model)], options.cache).results[0]
+        rows.append(ReproducedRow("each vendor alone", vendors, mean_over_vendors(local.rmse)))
     gap = rows[-1].ours.mean - rows[0].ours.mean
     remark = (
         f"A tenth of the users costs {gap:.4f} ({gap / rows[0].ours.mean:.1%}); the thesis finds that this share falls"

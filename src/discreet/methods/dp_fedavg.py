@@ -17,31 +17,31 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from discreet.aggregation.secure_sum.plan import DROPPING
+from discreet.aggregation.secure_sum.sum_plan import DROPPING
 from discreet.data.news import Impressions
 from discreet.errors import DiscreetError
-from discreet.methods.base import Scores, State, Task
 from discreet.methods.in_rounds import Federated
 from discreet.methods.learnt import learnt, score_learnt
+from discreet.methods.method import Scores, State, TrainingTask
 from discreet.methods.published.serving import vector_serving
 from discreet.methods.ranking import Serving
-from discreet.methods.server import Federation, is_simulated, open_server, sums_over
+from discreet.methods.round_server import Federation, is_simulated, open_server, sums_over
 from discreet.methods.setup import ALL_READERS, Part, Setup, prepare
-from discreet.models.base import Titles
+from discreet.models.news_model import Titles
 from discreet.privacy.accounting.lattice_price import LatticePrice
 from discreet.privacy.distributed_gaussian import DistributedGaussian
 from discreet.privacy.guarantee import Guarantee, Scope
-from discreet.privacy.mechanisms.base import Calibration
-from discreet.privacy.participation import epsilon_hidden, epsilon_seen, multiplier_for, user_guarantee
-from discreet.training.chance import Attendance, Chance, SimulatedChance
-from discreet.training.lattice import Integers, flat_rows, unflat
+from discreet.privacy.mechanisms.mechanism import Calibration
+from discreet.privacy.participation_cost import epsilon_hidden, epsilon_seen, multiplier_for, user_guarantee
 from discreet.training.objective import Parameters
 from discreet.training.optimisers import SGD, Optimiser
 from discreet.training.parties import Parties
+from discreet.training.randomness import Randomness, SamplingPlan, SimulatedRandomness
+from discreet.training.readers_sum import Integers, flat_rows, unflat
 from discreet.training.rounds import RoundResult
 from discreet.training.simulator import client_differences, client_gradients
 
-MOST_READERS = 10**8
+MAX_READERS = 10**8
 """The lattice has room for the updates of so many readers in one sum."""
 
 UNIT = 2**36
@@ -50,7 +50,7 @@ UNIT = 2**36
 _PRICE = LatticePrice(ratio=1e-14, distance=1e-17)
 """What the lattice may cost, over all rounds."""
 
-_LARGEST_EPSILON = 16.0
+_MAX_EPSILON = 16.0
 
 
 class Participation(StrEnum):
@@ -120,29 +120,33 @@ class DPFedAvg(Federated):
             raise DiscreetError(f"{self.name}: local_steps must be at least 1, local_rate above 0")
         if not 1e-12 <= self.delta < 0.1:
             raise DiscreetError(f"{self.name}: delta must be at least 1e-12 and below 0.1, not {self.delta}")
-        if not (self.epsilon <= _LARGEST_EPSILON or math.isinf(self.epsilon)):
-            raise DiscreetError(f"{self.name}: epsilon must be at most {_LARGEST_EPSILON:g} (or inf)")
+        if not (self.epsilon <= _MAX_EPSILON or math.isinf(self.epsilon)):
+            raise DiscreetError(f"{self.name}: epsilon must be at most {_MAX_EPSILON:g} (or inf)")
 
     @property
-    def attendance(self) -> Attendance:
+    def sampling_plan(self) -> SamplingPlan:
         """How readers join."""
         expected = math.ceil(1.25 * self.fraction * self.rounds)
-        return Attendance(self.fraction, min(self.rounds, self.participations or expected), self.rounds)
+        return SamplingPlan(self.fraction, min(self.rounds, self.participations or expected), self.rounds)
 
     @property
     def multiplier(self) -> float:
         """z, the noise that stays hidden over the clip; 0 for ε = ∞."""
         if math.isinf(self.epsilon):
             return 0.0
-        joins, hidden = self.attendance, self.participation is Participation.HIDDEN
-        return multiplier_for(self.epsilon, self.delta, joins.most, hidden=hidden, rate=joins.rate, rounds=joins.rounds)
+        joins, hidden = self.sampling_plan, self.participation is Participation.HIDDEN
+        return multiplier_for(
+            self.epsilon, self.delta, joins.max_rounds_joined, hidden=hidden, rate=joins.rate, rounds=joins.rounds
+        )
 
-    def setup(self, task: Task, seed: int, part: Part = ALL_READERS, chance: Chance | None = None) -> Setup:
+    def setup(
+        self, task: TrainingTask, seed: int, part: Part = ALL_READERS, randomness: Randomness | None = None
+    ) -> Setup:
         """The model at its start, and a node's readers."""
-        return prepare(self, task, seed, part, chance)
+        return prepare(self, task, seed, part, randomness)
 
     def train(
-        self, task: Task, seed: int, checkpoint: Path | None = None, federation: Federation | None = None
+        self, task: TrainingTask, seed: int, checkpoint: Path | None = None, federation: Federation | None = None
     ) -> State:
         """In each round the sum of clipped updates with the parties' noise, and a step along their mean.
 
@@ -164,12 +168,12 @@ class DPFedAvg(Federated):
     ) -> Integers:
         """The sum of the joining readers' clipped updates with the party's noise; then how many readers there are."""
         lattice = self.lattice(parameters, parties or self._readers_as_parties(setup.readers))
-        joining = setup.chance.joining(setup.clients.reader, number, self.attendance)
+        joining = setup.randomness.joining(setup.clients.reader, number, self.sampling_plan)
         total = np.zeros(lattice.dimension, np.int64)
         for updates in self.updates(setup, parameters, number, joining):
             total += lattice.integers(updates).sum(axis=0)
         if self.multiplier:
-            noise = setup.chance.noise(number)
+            noise = setup.randomness.noise(number)
             total += lattice.party_noise(noise) if parties else lattice.summed_noise(noise, lattice.parties)
         return np.append(total, setup.readers)
 
@@ -189,7 +193,7 @@ class DPFedAvg(Federated):
     ) -> Iterator[NDArray[np.float64]]:
         samples = setup.clients.draw(joining, setup.seed, number, self.negatives)
         if self.local_steps == 1:
-            alone = not isinstance(setup.chance, SimulatedChance)
+            alone = not isinstance(setup.randomness, SimulatedRandomness)
             for chunk in client_gradients(setup.network, setup.table, parameters, samples, alone=alone):
                 yield flat_rows(chunk.gradients) / samples.counts[chunk.positions, None]
             return
@@ -208,8 +212,8 @@ class DPFedAvg(Federated):
         if total is None:
             return RoundResult(None, math.nan, nodes)
         expected = self.fraction * int(total[-1])
-        if total[-1] > MOST_READERS:
-            raise DiscreetError(f"{self.name}: a sum has room for {MOST_READERS:,} readers, not for {total[-1]:,}")
+        if total[-1] > MAX_READERS:
+            raise DiscreetError(f"{self.name}: a sum has room for {MAX_READERS:,} readers, not for {total[-1]:,}")
         if not expected > 0:
             return RoundResult(None, math.nan, nodes)
         mean = total[:-1].astype(np.float64) * (self.clip / UNIT / expected)
@@ -230,7 +234,7 @@ class DPFedAvg(Federated):
             multiplier=self.multiplier or 1.0,
             clip=self.clip,
             dimension=sum(value.numel() for value in parameters.values()),
-            contributions=MOST_READERS,
+            contributions=MAX_READERS,
             parties=parties.invited,
             quorum=parties.quorum,
             colluders=parties.colluders,
@@ -260,18 +264,18 @@ class DPFedAvg(Federated):
             return Guarantee.unprotected(f"{told}, negatives from all readers' histories", Scope.LIFETIME)
         if self.needs.vectors is Titles.OCCURRING:
             return Guarantee.unprotected(f"{told}, titles weighted by all readers' histories", Scope.LIFETIME)
-        joins, z = self.attendance, self.multiplier
+        joins, z = self.sampling_plan, self.multiplier
         if hidden:
-            epsilon = epsilon_hidden(z, self.delta, joins.rate, joins.rounds, joins.most, price=_PRICE)
+            epsilon = epsilon_hidden(z, self.delta, joins.rate, joins.rounds, joins.max_rounds_joined, price=_PRICE)
         else:
-            epsilon = epsilon_seen(z, self.delta, joins.most, price=_PRICE)
+            epsilon = epsilon_seen(z, self.delta, joins.max_rounds_joined, price=_PRICE)
         return user_guarantee(epsilon, self.delta, hidden=hidden, mechanism=told)
 
     def serving(self, size: int, seed: int) -> Serving:
         """On the device, or the noised vector (VDP) of PrivateRec's comparison."""
         return vector_serving(self.epsilon_serving, size, seed, Calibration.EXACT)
 
-    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
+    def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
         """Rank with the trained model."""
         return score_learnt(self, task, state, impressions, seed)
 

@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, ClassVar
 from torch import Tensor
 
 from discreet.errors import DiscreetError
-from discreet.methods.base import Method, State, Task
+from discreet.methods.method import Method, State, TrainingTask
 from discreet.methods.ranking import Serving
-from discreet.models.base import Needs, Settings
-from discreet.models.registry import changed_settings, model_needs, model_settings
+from discreet.models.model_registry import changed_settings, model_needs, model_settings
+from discreet.models.news_model import ModelSettings, Needs
 from discreet.privacy.guarantee import Guarantee
-from discreet.training.chance import Chance
-from discreet.training.lattice import Integers
 from discreet.training.objective import Parameters
 from discreet.training.parties import Parties
+from discreet.training.randomness import Randomness
+from discreet.training.readers_sum import Integers
 
 if TYPE_CHECKING:
-    from discreet.methods.server import Federation
+    from discreet.methods.round_server import Federation
     from discreet.methods.setup import Part, Setup
 
 
@@ -53,7 +53,7 @@ class InRounds(Method):
 
     model: str = "plm_nr"
     preset: str = "small"
-    model_settings: Settings | None = None
+    model_settings: ModelSettings | None = None
     rounds: int = 300
     fraction: float = 0.02
     rate: float = 1e-3
@@ -74,7 +74,7 @@ class InRounds(Method):
                 raise DiscreetError(f"{self.name}: a budget ε must be above 0 (or inf), not {budget}")
 
     @property
-    def chosen_model(self) -> Settings:
+    def chosen_model(self) -> ModelSettings:
         """The settings of the model: those given, or the preset's."""
         return self.model_settings or model_settings(self.model, self.preset)
 
@@ -102,8 +102,8 @@ class Federated(InRounds):
     secret_noise: ClassVar[bool] = False
 
     @abstractmethod
-    def setup(self, task: Task, seed: int, part: Part, chance: Chance | None = None) -> Setup:
-        """The model at its start, and a node's readers; without a `chance`, it is by the seed."""
+    def setup(self, task: TrainingTask, seed: int, part: Part, randomness: Randomness | None = None) -> Setup:
+        """The model at its start, and a node's readers; without a `randomness`, it is by the seed."""
 
     @abstractmethod
     def contribution(
@@ -117,7 +117,7 @@ class Federated(InRounds):
 
     @abstractmethod
     def train(
-        self, task: Task, seed: int, checkpoint: Path | None = None, federation: Federation | None = None
+        self, task: TrainingTask, seed: int, checkpoint: Path | None = None, federation: Federation | None = None
     ) -> State:
         """Train for all rounds, from the last checkpoint if there is one, here or where `federation` says."""
 

@@ -13,11 +13,11 @@ import torch
 from numpy.typing import NDArray
 
 from discreet.data.news import Impressions
-from discreet.methods.base import Scores, State, Task
 from discreet.methods.in_rounds import InRounds
+from discreet.methods.method import Scores, State, TrainingTask
 from discreet.methods.ranking import score_impressions
 from discreet.methods.setup import CENTRES, Setup, article_table, title_vectors
-from discreet.models.registry import build_model, fixed_parts, fixed_words
+from discreet.models.model_registry import build_model, fixed_parts, fixed_words
 from discreet.training.checkpoint import Checkpoint
 from discreet.training.network import Network
 from discreet.training.objective import Parameters
@@ -28,7 +28,7 @@ _FIXED = "fixed"
 _EXTRAS = {*NAMES, _FIXED, "losses", "nodes", "simulated", "watched", "word_vectors", *CENTRES.values()}
 
 
-def learnt(method: InRounds, task: Task, setup: Setup, done: Checkpoint, *, simulated: bool = True) -> State:
+def learnt(method: InRounds, task: TrainingTask, setup: Setup, done: Checkpoint, *, simulated: bool = True) -> State:
     """The state of a training that is done.
 
     `simulated` says that whatever noise there is comes from the seed, so that it hides nothing from who knows it.
@@ -52,7 +52,7 @@ def learnt(method: InRounds, task: Task, setup: Setup, done: Checkpoint, *, simu
     return {**{name: value.numpy() for name, value in done.parameters.items()}, **extras}
 
 
-def score_learnt(method: InRounds, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
+def score_learnt(method: InRounds, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
     """Rank with what was learnt, serving as the method prescribes."""
     names = {name: _unpacked(state[name]) for name in NAMES}
     table = article_table(task, method.needs, names)

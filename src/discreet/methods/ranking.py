@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from discreet.data.news import Impressions
-from discreet.methods.base import Scores
+from discreet.methods.method import Scores
 from discreet.models.features import ArticleTable, encode_all
 from discreet.privacy.guarantee import Guarantee
 from discreet.progress import track

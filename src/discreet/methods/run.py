@@ -22,9 +22,9 @@ from discreet.errors import DiscreetError, InputError
 from discreet.evaluation.curve import write_curve
 from discreet.experiments.ranking_results import Comparison
 from discreet.files import replacing_folder, verify_folder
-from discreet.methods.base import Method, Scores, State, Task, with_serving
-from discreet.methods.place import ADDED_LATER
-from discreet.methods.registry import method_from_plain, plain_settings
+from discreet.methods.method import Method, Scores, State, TrainingTask, with_serving
+from discreet.methods.method_registry import method_from_plain, plain_settings
+from discreet.methods.run_folder import ADDED_LATER
 from discreet.privacy.guarantee import Guarantee
 from discreet.version import __version__
 
@@ -40,7 +40,7 @@ class Run:
     data: str
     seed: int
     text: str
-    task: Task | None = field(default=None, compare=False, repr=False)
+    task: TrainingTask | None = field(default=None, compare=False, repr=False)
     """What it was trained on, where that is at hand: not after loading."""
 
     @property
@@ -60,10 +60,10 @@ class Run:
         """A score for each shown article of `impressions`, flat; higher ranks first."""
         return self.method.score(self._task(data), self.state, impressions, self.seed)
 
-    def _task(self, data: NewsData | None) -> Task:
+    def _task(self, data: NewsData | None) -> TrainingTask:
         if data is None and self.task is None:
             raise DiscreetError("this run was loaded from a folder; say on which data, such as evaluate(data=news)")
-        return self.task if data is None and self.task is not None else Task(cast(NewsData, data), self.text)
+        return self.task if data is None and self.task is not None else TrainingTask(cast(NewsData, data), self.text)
 
     def save(self, folder: Path | str, *, overwrite: bool = False) -> None:
         """Write the run as a whole or not at all."""

@@ -10,8 +10,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.methods.base import Method
-from discreet.models.registry import changed_settings, model_settings
+from discreet.methods.method import Method
+from discreet.models.model_registry import changed_settings, model_settings
 
 OF_MODEL = "model."
 FIELD = "model_settings"

@@ -10,19 +10,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.base import Task
 from discreet.methods.in_rounds import InRounds
-from discreet.models.base import Needs, Titles
+from discreet.methods.method import TrainingTask
 from discreet.models.features import ArticleTable
 from discreet.models.language_model import token_table
-from discreet.models.registry import build_model
+from discreet.models.model_registry import build_model
+from discreet.models.news_model import Needs, Titles
 from discreet.text.encode import WORD_VECTORS_VARIABLE, TextVectors
 from discreet.text.word_vectors import read_word_vectors
 from discreet.text.words import Vocabulary
-from discreet.training.chance import Chance, SimulatedChance
 from discreet.training.clients import Clients
 from discreet.training.network import Network
 from discreet.training.objective import Parameters
+from discreet.training.randomness import Randomness, SimulatedRandomness
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Setup:
     clients: Clients
     seed: int
     node: int
-    chance: Chance
+    randomness: Randomness
     readers: int
     start: Parameters
 
@@ -65,8 +65,10 @@ class Part:
 ALL_READERS = Part()
 
 
-def prepare(method: InRounds, task: Task, seed: int, part: Part = ALL_READERS, chance: Chance | None = None) -> Setup:
-    """The model that `method` trains, and the samples of a node's readers; without a `chance`, it is by the seed."""
+def prepare(
+    method: InRounds, task: TrainingTask, seed: int, part: Part = ALL_READERS, randomness: Randomness | None = None
+) -> Setup:
+    """The model that `method` trains, and the samples of a node's readers; without `randomness`, the seed decides."""
     table = article_table(task, method.needs)
     word_vectors = _public_words(table.words)
     network = Network(build_model(method.model, method.chosen_model, table, seed, word_vectors=word_vectors))
@@ -79,13 +81,13 @@ def prepare(method: InRounds, task: Task, seed: int, part: Part = ALL_READERS, c
         clients=Clients.from_impressions(own, network.model.history_length, method.history_clicks),
         seed=seed,
         node=part.node,
-        chance=chance or SimulatedChance(seed, part.node),
+        randomness=randomness or SimulatedRandomness(seed, part.node),
         readers=len(np.unique(own.reader)),
         start=network.parameters(),
     )
 
 
-def article_table(task: Task, needs: Needs, names: dict[str, list[str]] | None = None) -> ArticleTable:
+def article_table(task: TrainingTask, needs: Needs, names: dict[str, list[str]] | None = None) -> ArticleTable:
     """The task's articles as a model reads them; words and topics are numbered as `names` says, where it is given."""
     articles = task.data.articles
     if needs.tokens is not None:
@@ -119,7 +121,7 @@ CENTRES = {Titles.OCCURRING: "text_centre", Titles.CATALOGUE: "public_centre"}
 """What a state calls the centre of title vectors."""
 
 
-def title_vectors(task: Task, needs: Needs) -> TitleVectors | None:
+def title_vectors(task: TrainingTask, needs: Needs) -> TitleVectors | None:
     """What a model reads of titles if it reads vectors."""
     if needs.vectors is None:
         return None

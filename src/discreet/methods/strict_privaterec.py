@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from discreet.edge.reader.reports import LabelMechanism
 from discreet.errors import DiscreetError
-from discreet.methods.base import State
 from discreet.methods.click_reports.collect import Read, Sender, Sketches
-from discreet.methods.click_reports.features import PublicSide
 from discreet.methods.click_reports.interest import MeanReader
 from discreet.methods.click_reports.oneshot import OneShot
 from discreet.methods.click_reports.public import PublicSpace
+from discreet.methods.click_reports.public_side import PublicSide
+from discreet.methods.method import State
 from discreet.privacy.mechanisms.attention import ClippedAttention, positive_weights
 from discreet.privacy.mechanisms.randomized_response import RandomizedResponse
 from discreet.privacy.noise import SimulatedNoise

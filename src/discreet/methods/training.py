@@ -11,19 +11,19 @@ from typing import Any
 
 from discreet.data.open import open_with_train
 from discreet.errors import DiscreetError
-from discreet.methods.across import AcrossNodes
-from discreet.methods.base import Method, Task
 from discreet.methods.in_rounds import Federated
-from discreet.methods.place import refuse_surprises
-from discreet.methods.registry import method_from_plain
+from discreet.methods.method import Method, TrainingTask
+from discreet.methods.method_registry import method_from_plain
+from discreet.methods.node_rounds import NodeRounds
+from discreet.methods.round_server import Federation
 from discreet.methods.run import Run
-from discreet.methods.server import Federation
+from discreet.methods.run_folder import check_run_folder
 from discreet.nodes import Nodes
 
 
 def train_to_run(
     method: Method,
-    task: Task,
+    task: TrainingTask,
     seed: int,
     out: Path,
     *,
@@ -36,7 +36,7 @@ def train_to_run(
 
     `inputs` is what was read, which must not lie in a run that is overwritten.
     """
-    checkpoint = refuse_surprises(out, resume, overwrite, inputs)
+    checkpoint = check_run_folder(out, resume, overwrite, inputs)
     if federation is None:
         state = method.train(task, seed, checkpoint)
     else:
@@ -57,9 +57,9 @@ def federated(method: Method) -> Federated:
 def program(nodes: Nodes, arguments: dict[str, Any]) -> dict[str, Any]:
     """Train over the nodes of a deployment: what its server runs. Paths in the arguments mean the server's disk."""
     method = method_from_plain(arguments["method"], arguments["settings"])
-    task = Task(open_with_train(Path(arguments["data"])), arguments["text"])
+    task = TrainingTask(open_with_train(Path(arguments["data"])), arguments["text"])
     roster = {int(node): bytes.fromhex(key) for node, key in arguments["roster"].items()}
-    over_nodes = AcrossNodes(nodes, roster, arguments["patience"], simulated=arguments["simulated"])
+    over_nodes = NodeRounds(nodes, roster, arguments["patience"], simulated=arguments["simulated"])
     run = train_to_run(
         method,
         task,

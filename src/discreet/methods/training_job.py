@@ -23,11 +23,11 @@ from safetensors.torch import load, save
 
 from discreet.data.news import Articles, NewsData
 from discreet.errors import DiscreetError
-from discreet.methods.base import Task
 from discreet.methods.in_rounds import Federated
-from discreet.methods.registry import method_from_plain, plain_settings
+from discreet.methods.method import TrainingTask
+from discreet.methods.method_registry import method_from_plain, plain_settings
 from discreet.methods.setup import Setup, title_vectors
-from discreet.models.registry import fixed_parts
+from discreet.models.model_registry import fixed_parts
 from discreet.privacy.guarantee import Guarantee, Scope
 from discreet.protocol import versions
 from discreet.training.objective import Parameters
@@ -46,7 +46,7 @@ class Description:
     Attributes:
         method: with all its settings.
         seed: of the training; the noise of real nodes does not come from it.
-        text: where title vectors come from, as `Task` has it.
+        text: where title vectors come from, as `TrainingTask` has it.
         source: what that turned out to be at the server.
         centre: what title vectors are centred on.
         catalogue: a digest of all articles.
@@ -67,7 +67,7 @@ class Description:
     promise: str = ""
 
     @classmethod
-    def of(cls, method: Federated, task: Task, setup: Setup, *, simulated: bool = False) -> Description:
+    def of(cls, method: Federated, task: TrainingTask, setup: Setup, *, simulated: bool = False) -> Description:
         """The job of training the model of `setup` by `method` on the articles of `task`."""
         titles = title_vectors(task, method.needs)
         source, centre = (titles.vectors.source, titles.centre) if titles else ("", np.zeros(0, np.float32))
@@ -132,7 +132,7 @@ class Description:
         if not all(np.isfinite(values).all() for values in (self.centre, *self.fixed.values())):
             raise DiscreetError("the description of the training has numbers that are not finite")
 
-    def task(self, data: NewsData) -> Task:
+    def task(self, data: NewsData) -> TrainingTask:
         """The same task with a node's own data, if the articles and the text vectors are the server's.
 
         The server names no file of the node: vectors are hashed, or the best that the node has. And the centre is the
@@ -140,7 +140,7 @@ class Description:
         """
         if catalogue_digest(data.articles) != self.catalogue:
             raise DiscreetError("the server's articles are not those of this node; both need the same catalogue")
-        task = Task(data, "hashed" if self.text == "hashed" else "auto", centre=self.centre)
+        task = TrainingTask(data, "hashed" if self.text == "hashed" else "auto", centre=self.centre)
         try:
             titles = title_vectors(task, self.method.needs)
         except ValueError:

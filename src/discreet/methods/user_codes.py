@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from discreet.data.news import Impressions
 from discreet.edge.reader.reports import LabelMechanism
 from discreet.errors import DiscreetError
-from discreet.methods.base import State, Task
 from discreet.methods.click_reports.collect import Read, Sender, Sketches, histories_at_first_sight
-from discreet.methods.click_reports.features import PublicSide
 from discreet.methods.click_reports.interest import CodePrior
 from discreet.methods.click_reports.oneshot import OneShot
 from discreet.methods.click_reports.public import PublicSpace
+from discreet.methods.click_reports.public_side import PublicSide
+from discreet.methods.method import State, TrainingTask
 from discreet.privacy.guarantee import Guarantee, Unit
 from discreet.privacy.mechanisms.subset_selection import SubsetSelection
 from discreet.privacy.noise import SimulatedNoise
@@ -58,7 +58,7 @@ class UserCodes(OneShot):
             return self.codes
         return 128 if math.isinf(self.epsilon) else int(np.clip(round(4 * self.epsilon), 4, 32))
 
-    def release_plan(self, task: Task, later: Impressions | None) -> dict[int, list[Read]]:
+    def release_plan(self, task: TrainingTask, later: Impressions | None) -> dict[int, list[Read]]:
         """Each reader's history when first seen, even an empty one, and nothing after it."""
         seen = histories_at_first_sight(task.data.splits["train"])
         fresh = {} if later is None else histories_at_first_sight(later)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch import Tensor, nn
 
-from discreet.models.base import ArticleBatch, Needs, NewsModel, Settings, TableSizes, Titles
+from discreet.models.news_model import ArticleBatch, ModelSettings, Needs, NewsModel, TableSizes, Titles
 from discreet.models.published import needed
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class BilinearSettings(Settings):
+class BilinearSettings(ModelSettings):
     """Sizes of the model; it has no use for `title_words` and `query_size`."""
 
     size: int = 192

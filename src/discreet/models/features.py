@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from discreet.data.news import Articles
-from discreet.models.base import ArticleBatch, NewsModel, TableSizes
+from discreet.models.news_model import ArticleBatch, NewsModel, TableSizes
 from discreet.progress import track
 from discreet.text.words import Vocabulary, tokenise
 

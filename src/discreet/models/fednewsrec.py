@@ -11,8 +11,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from discreet.models.base import ArticleBatch, Needs, NewsModel, TableSizes
 from discreet.models.layers import AttentionPooling, RecentGRU, SelfAttention, WordConvolution, WordEmbedding
+from discreet.models.news_model import ArticleBatch, Needs, NewsModel, TableSizes
 from discreet.models.published import SMALL, WordSettings, check_heads, needed
 
 
@@ -36,7 +36,7 @@ class FedNewsRecSettings(WordSettings):
             raise ValueError("a reader needs long-term or short-term interest")
 
 
-class FedNewsRec(NewsModel):
+class FedNewsRecModel(NewsModel):
     """Title: words, convolution, self-attention, attention pooling.
 
     Reader: self-attention and attention pooling over all clicks (long term), a GRU over the recent ones (short term),

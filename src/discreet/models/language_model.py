@@ -13,10 +13,10 @@ from torch import Tensor, nn
 
 from discreet.data.news import Articles
 from discreet.errors import DiscreetError
-from discreet.models.base import TableSizes
 from discreet.models.features import ArticleTable
 from discreet.models.layers import log_copies
-from discreet.text.language_model import LanguageModel, installed_language_model
+from discreet.models.news_model import TableSizes
+from discreet.text.frozen_language_model import LanguageModel, installed_language_model
 
 
 class TrainableLanguageModel(nn.Module):

@@ -10,8 +10,8 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from discreet.models.base import ArticleBatch, Needs, NewsModel, TableSizes
 from discreet.models.layers import AttentionPooling, SelfAttention, WordEmbedding
+from discreet.models.news_model import ArticleBatch, Needs, NewsModel, TableSizes
 from discreet.models.published import SMALL, WordSettings, check_heads, needed
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch import Tensor, nn
 
-from discreet.models.base import ArticleBatch, Needs, NewsModel, Settings, TableSizes, Titles
 from discreet.models.language_model import TrainableLanguageModel
 from discreet.models.layers import AttentionPooling, SelfAttention
+from discreet.models.news_model import ArticleBatch, ModelSettings, Needs, NewsModel, TableSizes, Titles
 from discreet.models.published import SMALL, check_heads, needed
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class PLMNRSettings(Settings):
+class PLMNRSettings(ModelSettings):
     """Sizes of the model.
 
     `trainable_layers` counts from the language model's top; 0 takes cached text vectors instead of titles.

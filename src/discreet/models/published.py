@@ -7,11 +7,11 @@ from typing import Any
 
 from torch import Tensor
 
-from discreet.models.base import Settings
+from discreet.models.news_model import ModelSettings
 
 
 @dataclass(frozen=True)
-class WordSettings(Settings):
+class WordSettings(ModelSettings):
     """Settings of a model that reads words: the length of their vectors, and whether these are learnt as well.
 
     If `train_words` is None, words are learnt where there are no public vectors for them.

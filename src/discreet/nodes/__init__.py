@@ -3,8 +3,8 @@
 Torch-free, and without an engine: what travels is bytes, and whoever implements `Nodes` may carry them.
 """
 
-from discreet.nodes.sums import LostRound, SecureSums
-from discreet.nodes.transport import Answer, Assignment, Contribute, LocalNodes, Nodes, NodeSum, OpenJob
+from discreet.nodes.node_transport import Answer, Assignment, Contribute, LocalNodes, Nodes, NodeSum, OpenJob
+from discreet.nodes.secure_sums import LostRound, SecureSums
 
 __all__ = [
     "Answer",

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from discreet.aggregation.secure_sum.messages import Message
 from discreet.aggregation.secure_sum.refusals import MalformedMessage, Refused, Replay
-from discreet.aggregation.secure_sum.server import EXPECTED, Server, Sum
-from discreet.aggregation.secure_sum.terms import Step, Terms
+from discreet.aggregation.secure_sum.sum_messages import SumMessage
+from discreet.aggregation.secure_sum.sum_server import EXPECTED, SumResult, SumServer
+from discreet.aggregation.secure_sum.sum_terms import Step, SumTerms
+from discreet.nodes.failures import NodeFailures
+from discreet.nodes.node_transport import Nodes
 from discreet.nodes.requests import (
     NO_CONTEXT,
     Begin,
     Done,
+    NodeRefusal,
     Proceed,
-    Refusal,
     Unknown,
     job_digest,
     read_answer,
     task_digest,
 )
-from discreet.nodes.transport import Nodes
-from discreet.nodes.troubles import Troubles
 from discreet.privacy.guarantee import Guarantee
 
 
@@ -38,17 +38,17 @@ class Attempt:
     """A round from its terms to its sum."""
 
     def __init__(
-        self, terms: Terms, job: Job, nodes: Nodes, patience: float, opening: float, troubles: Troubles
+        self, terms: SumTerms, job: Job, nodes: Nodes, patience: float, opening: float, failures: NodeFailures
     ) -> None:
         self._terms = terms
         self._job = job
         self._nodes = nodes
         self._patience = patience
         self._opening = max(patience, opening)
-        self._troubles = troubles
-        self._server = Server(terms, job.guarantee)
+        self._failures = failures
+        self._server = SumServer(terms, job.guarantee)
 
-    def run(self, task: bytes) -> Sum:
+    def run(self, task: bytes) -> SumResult:
         """The five steps, each with those who have taken the last.
 
         Raises:
@@ -94,7 +94,7 @@ class Attempt:
             description=self._job.description if tell else None,
         ).to_bytes()
 
-    def _proceed(self, step: Step, messages: Mapping[int, Message], task: bytes = b"") -> list[int]:
+    def _proceed(self, step: Step, messages: Mapping[int, SumMessage], task: bytes = b"") -> list[int]:
         """A later step: who of those that are given a message has taken it."""
         requests = {
             node: Proceed(context=self._terms.digest, step=step, message=message.to_bytes(), task=task).to_bytes()
@@ -102,25 +102,27 @@ class Attempt:
         }
         return self._receive(step, self._ask(step, requests, self._patience))
 
-    def _ask(self, step: Step, requests: Mapping[int, bytes], patience: float) -> dict[int, Done | Refusal | Unknown]:
+    def _ask(
+        self, step: Step, requests: Mapping[int, bytes], patience: float
+    ) -> dict[int, Done | NodeRefusal | Unknown]:
         """The answers that have come, are answers, and belong to this round."""
         came = self._nodes.ask(requests, patience)
         answers = {}
         for node in requests:
             if node not in came:
-                self._troubles.no_answer(node, step)
+                self._failures.no_answer(node, step)
                 continue
             try:
                 answer = read_answer(bytes(came[node]))
-                unread = isinstance(answer, Refusal) and answer.context == NO_CONTEXT
+                unread = isinstance(answer, NodeRefusal) and answer.context == NO_CONTEXT
                 if answer.context != self._terms.digest and not unread:
                     raise Replay(node)
                 answers[node] = answer
             except Refused as refusal:
-                self._troubles.bad_answer(node, step, refusal)
+                self._failures.bad_answer(node, step, refusal)
         return answers
 
-    def _receive(self, step: Step, answers: Mapping[int, Done | Refusal | Unknown]) -> list[int]:
+    def _receive(self, step: Step, answers: Mapping[int, Done | NodeRefusal | Unknown]) -> list[int]:
         """Who has taken the step; what one node sends changes nothing for the others."""
         here = []
         for node, answer in answers.items():
@@ -130,11 +132,11 @@ class Attempt:
                         self._take(step, node, answer)
                         here.append(node)
                     except Refused as refusal:
-                        self._troubles.bad_answer(node, step, refusal)
-                case Refusal():
-                    self._troubles.refusal(node, answer)
+                        self._failures.bad_answer(node, step, refusal)
+                case NodeRefusal():
+                    self._failures.refusal(node, answer)
                 case Unknown():
-                    self._troubles.bad_answer(node, step, MalformedMessage("it does not know a job that it was told"))
+                    self._failures.bad_answer(node, step, MalformedMessage("it does not know a job that it was told"))
         return here
 
     def _take(self, step: Step, node: int, answer: Done) -> None:

@@ -22,11 +22,11 @@ from typing import Any, Literal, NoReturn
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from discreet.aggregation.secure_sum.encoding import LARGEST_ID
+from discreet.aggregation.secure_sum.encoding import MAX_ID
 from discreet.aggregation.secure_sum.keys import PUBLIC_BYTES, Identity
 from discreet.errors import DiscreetError, InputError
 from discreet.files import replacing_file
-from discreet.nodes.host_socket import LONGEST_PATH
+from discreet.nodes.host_socket import MAX_PATH_LENGTH
 from discreet.protocol.infinity import from_plain, to_plain
 
 Noise = Literal["secure", "simulated"]
@@ -41,7 +41,7 @@ class NodeSettings:
         number: the node's number in the roster.
         data: the data that it hosts.
         part: "2/4" for the second of four parts of the data, None for all of it.
-        most_epsilon: the largest total ε that its readers may be charged; inf accepts methods without a guarantee.
+        max_epsilon: the largest total ε that its readers may be charged; inf accepts methods without a guarantee.
         noise: from the operating system's secure source, or simulated from seeds, for experiments only.
     """
 
@@ -49,14 +49,14 @@ class NodeSettings:
     number: int
     data: Path
     part: str | None = None
-    most_epsilon: float = 10.0
+    max_epsilon: float = 10.0
     noise: Noise = "secure"
 
     @property
     def socket(self) -> Path:
         """Where the node's host listens: in its folder, or, if that path is too long, in one of the system's."""
         path = self.folder.resolve() / "host.sock"
-        if len(os.fsencode(path)) <= LONGEST_PATH:
+        if len(os.fsencode(path)) <= MAX_PATH_LENGTH:
             return path
         short = hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
         return Path(tempfile.gettempdir()) / f"discreet-{os.geteuid()}-{short}" / "host.sock"
@@ -95,7 +95,7 @@ class NodeSettings:
 
 
 def write_nodes(
-    folder: Path, data: Path, nodes: int, *, most_epsilon: float = 10.0, noise: Noise = "secure"
+    folder: Path, data: Path, nodes: int, *, max_epsilon: float = 10.0, noise: Noise = "secure"
 ) -> dict[int, Path]:
     """Write the nodes and the roster of a trial into a folder: node k of N hosts part k/N of the data.
 
@@ -109,7 +109,7 @@ def write_nodes(
         raise DiscreetError(f"a deployment has at least 2 nodes, not {nodes}: the sum of one would show its data")
     folders = {number: folder / f"node-{number}" for number in range(1, nodes + 1)}
     roster = {
-        number: write_node(NodeSettings(own, number, data.resolve(), f"{number}/{nodes}", most_epsilon, noise))
+        number: write_node(NodeSettings(own, number, data.resolve(), f"{number}/{nodes}", max_epsilon, noise))
         for number, own in folders.items()
     }
     write_roster(folder / "roster.json", roster)
@@ -132,7 +132,7 @@ def write_node(settings: NodeSettings) -> bytes:
         "number": settings.number,
         "data": str(settings.data),
         "part": settings.part,
-        "most_epsilon": to_plain(settings.most_epsilon),
+        "max_epsilon": to_plain(settings.max_epsilon),
         "noise": settings.noise,
     }
     _write_json(folder / "node.json", said)
@@ -147,12 +147,14 @@ def read_node(folder: Path) -> NodeSettings:
     """
     path = folder / "node.json"
     said = _read_object(path)
-    required = {"number", "data", "part", "most_epsilon", "noise"}
+    if "most_epsilon" in said:  # its name before version 0.2
+        said["max_epsilon"] = said.pop("most_epsilon")
+    required = {"number", "data", "part", "max_epsilon", "noise"}
     if said.keys() != required:
         wrong = sorted(required ^ said.keys())[0]
         raise InputError(path, f"'{wrong}' is {'missing' if wrong in required else 'unknown'}")
-    number, data, part, epsilon, noise = (said[k] for k in ("number", "data", "part", "most_epsilon", "noise"))
-    if not _is_int(number) or not 1 <= number <= LARGEST_ID:
+    number, data, part, epsilon, noise = (said[k] for k in ("number", "data", "part", "max_epsilon", "noise"))
+    if not _is_int(number) or not 1 <= number <= MAX_ID:
         _wrong(path, "number", number, "a node's number, from 1 on")
     if not isinstance(data, str) or not data:
         _wrong(path, "data", data, "the path of the data that the node hosts")
@@ -160,7 +162,7 @@ def read_node(folder: Path) -> NodeSettings:
         _wrong(path, "part", part, "such as '2/4', the second of four parts, or null for all of it")
     epsilon = from_plain(epsilon)
     if not isinstance(epsilon, int | float) or isinstance(epsilon, bool) or not epsilon > 0:
-        _wrong(path, "most_epsilon", epsilon, "a positive number, or 'inf' for methods without a guarantee")
+        _wrong(path, "max_epsilon", epsilon, "a positive number, or 'inf' for methods without a guarantee")
     if noise not in ("secure", "simulated"):
         _wrong(path, "noise", noise, "'secure', or 'simulated' for experiments")
     return NodeSettings(folder, number, folder / data, part, float(epsilon), noise)
@@ -186,7 +188,7 @@ def read_roster(path: Path) -> dict[int, bytes]:
     """
     roster: dict[int, bytes] = {}
     for number, key in _read_object(path).items():
-        if not re.fullmatch(r"[1-9][0-9]{0,9}", number) or int(number) > LARGEST_ID:
+        if not re.fullmatch(r"[1-9][0-9]{0,9}", number) or int(number) > MAX_ID:
             raise InputError(path, f"'{number}' is not a node's number")
         if not isinstance(key, str) or not re.fullmatch(rf"[0-9a-f]{{{2 * PUBLIC_BYTES}}}", key):
             raise InputError(path, f"the key of node {number} is not {2 * PUBLIC_BYTES} hexadecimal digits")

@@ -17,11 +17,11 @@ from pathlib import Path
 from threading import Event
 
 from discreet.errors import DiscreetError
-from discreet.nodes.transport import Answer
+from discreet.nodes.node_transport import Answer
 
-LONGEST_MESSAGE = 2**31 - 1
+MAX_MESSAGE_LENGTH = 2**31 - 1
 """What engines carry in one message at most (Flower: 2³¹ − 1 bytes)."""
-LONGEST_PATH = 100
+MAX_PATH_LENGTH = 100
 """Systems allow a socket's path 104 to 108 bytes."""
 _LENGTH = struct.Struct(">Q")
 _LOOK_AT_STOP = 0.2
@@ -105,7 +105,7 @@ def _serve_one(wire: socket.socket, answer: Answer) -> None:
 
 def _claim(path: Path) -> None:
     """Make sure that the path can be bound, and that only its owner will reach it."""
-    if len(os.fsencode(path)) > LONGEST_PATH:
+    if len(os.fsencode(path)) > MAX_PATH_LENGTH:
         raise DiscreetError(f"{path}: too long for a socket; choose a folder with a shorter path")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = path.parent.stat()
@@ -125,7 +125,7 @@ def _receive(wire: socket.socket, deadline: float) -> bytes:
         TimeoutError: if it is not complete at the deadline.
     """
     (length,) = _LENGTH.unpack(_exactly(wire, _LENGTH.size, deadline))
-    if length > LONGEST_MESSAGE:
+    if length > MAX_MESSAGE_LENGTH:
         raise EOFError(f"a message of {length} bytes is announced")
     return bytes(_exactly(wire, length, deadline))
 

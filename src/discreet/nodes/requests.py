@@ -23,19 +23,19 @@ from typing import ClassVar, Self
 
 from discreet.aggregation.secure_sum.encoding import (
     CONTEXT_BYTES,
-    Reader,
+    ByteReader,
     check_ascending,
     head,
     lump,
     number,
     numbers,
 )
-from discreet.aggregation.secure_sum.messages import DIGEST_BYTES
 from discreet.aggregation.secure_sum.refusals import MalformedMessage
-from discreet.aggregation.secure_sum.terms import ROUND_ID_BYTES, Step
+from discreet.aggregation.secure_sum.sum_messages import DIGEST_BYTES
+from discreet.aggregation.secure_sum.sum_terms import ROUND_ID_BYTES, Step
 
 NO_CONTEXT = bytes(CONTEXT_BYTES)
-LONGEST_REASON = 300
+MAX_REASON_LENGTH = 300
 _KIND_AT = 3
 
 
@@ -85,14 +85,20 @@ class Begin:
 
     def to_bytes(self) -> bytes:
         """The form in which it travels."""
-        told = number(0) if self.description is None else number(1) + lump(self.description)
+        described = number(0) if self.description is None else number(1) + lump(self.description)
         fixed = struct.pack("<6I", *self.plan, self.length, self.bits)
         return (
-            head(self.KIND, self.context) + self.round_id + numbers(self.invited) + fixed + self.job + self.task + told
+            head(self.KIND, self.context)
+            + self.round_id
+            + numbers(self.invited)
+            + fixed
+            + self.job
+            + self.task
+            + described
         )
 
     @classmethod
-    def read(cls, reader: Reader) -> Self:
+    def read(cls, reader: ByteReader) -> Self:
         """The inverse of `to_bytes`."""
         round_id, invited = reader.take(ROUND_ID_BYTES), reader.numbers()
         check_ascending(invited, "invited nodes")
@@ -131,7 +137,7 @@ class Proceed:
         return b"".join((head(self.KIND, self.context), number(self.step), lump(self.message), task))
 
     @classmethod
-    def read(cls, reader: Reader) -> Self:
+    def read(cls, reader: ByteReader) -> Self:
         """The inverse of `to_bytes`."""
         step = reader.number()
         if not Step.ADVERTISE < step < Step.DONE:
@@ -154,13 +160,13 @@ class Done:
         return b"".join((head(self.KIND, self.context), lump(self.message)))
 
     @classmethod
-    def read(cls, reader: Reader) -> Self:
+    def read(cls, reader: ByteReader) -> Self:
         """The inverse of `to_bytes`."""
         return cls(context=reader.context, message=reader.lump())
 
 
 @dataclass(frozen=True, kw_only=True)
-class Refusal:
+class NodeRefusal:
     """The node does not go on.
 
     Attributes:
@@ -171,21 +177,21 @@ class Refusal:
     KIND: ClassVar[int] = 49
     context: bytes
     reason: str
-    lasting: bool
+    permanent: bool
 
     def __post_init__(self) -> None:
-        line = "".join(c if c.isprintable() else " " for c in self.reason)[:LONGEST_REASON]
+        line = "".join(c if c.isprintable() else " " for c in self.reason)[:MAX_REASON_LENGTH]
         object.__setattr__(self, "reason", line.strip() or "no reason given")
 
     def to_bytes(self) -> bytes:
         """The form in which it travels."""
-        return head(self.KIND, self.context) + number(self.lasting) + lump(self.reason.encode(errors="replace"))
+        return head(self.KIND, self.context) + number(self.permanent) + lump(self.reason.encode(errors="replace"))
 
     @classmethod
-    def read(cls, reader: Reader) -> Self:
+    def read(cls, reader: ByteReader) -> Self:
         """The inverse of `to_bytes`, but for characters that no reason should have."""
-        lasting = _flag(reader)
-        return cls(context=reader.context, lasting=lasting, reason=reader.lump().decode(errors="replace"))
+        permanent = _flag(reader)
+        return cls(context=reader.context, permanent=permanent, reason=reader.lump().decode(errors="replace"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,7 +206,7 @@ class Unknown:
         return head(self.KIND, self.context)
 
     @classmethod
-    def read(cls, reader: Reader) -> Self:
+    def read(cls, reader: ByteReader) -> Self:
         """The inverse of `to_bytes`."""
         return cls(context=reader.context)
 
@@ -212,31 +218,31 @@ def read_request(data: bytes) -> Begin | Proceed:
         Refused: if the bytes are not exactly one request.
     """
     kind = Proceed if data[_KIND_AT : _KIND_AT + 1] == bytes([Proceed.KIND]) else Begin
-    reader = Reader(data, kind.KIND)
+    reader = ByteReader(data, kind.KIND)
     request = kind.read(reader)
     reader.finish()
     return request
 
 
-def read_answer(data: bytes) -> Done | Refusal | Unknown:
+def read_answer(data: bytes) -> Done | NodeRefusal | Unknown:
     """What a node answers.
 
     Raises:
         Refused: if the bytes are not exactly one answer.
     """
     kind = _ANSWERS.get(data[_KIND_AT : _KIND_AT + 1], Done)
-    reader = Reader(data, kind.KIND)
+    reader = ByteReader(data, kind.KIND)
     answer = kind.read(reader)
     reader.finish()
     return answer
 
 
-_ANSWERS: dict[bytes, type[Done] | type[Refusal] | type[Unknown]] = {
-    bytes([kind.KIND]): kind for kind in (Done, Refusal, Unknown)
+_ANSWERS: dict[bytes, type[Done] | type[NodeRefusal] | type[Unknown]] = {
+    bytes([kind.KIND]): kind for kind in (Done, NodeRefusal, Unknown)
 }
 
 
-def _flag(reader: Reader) -> bool:
+def _flag(reader: ByteReader) -> bool:
     value = reader.number()
     if value > 1:
         raise MalformedMessage(f"{value} where only yes (1) or no (0) can be")

@@ -29,8 +29,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import DiscreetError
 from discreet.privacy.accounting.lattice_price import (
-    SMALLEST_HIDDEN,
-    SMALLEST_PART,
+    MIN_HIDDEN_NOISE,
+    MIN_PART_NOISE,
     LatticePrice,
     NoiseRound,
     lattice_price,
@@ -39,12 +39,12 @@ from discreet.privacy.accounting.lattice_price import (
 from discreet.privacy.mechanisms.checks import check_count, check_positive
 from discreet.privacy.mechanisms.lattice import float_slack
 from discreet.privacy.noise import Noise, rounded_up
-from discreet.privacy.noise_tables import LARGEST_SCALE
+from discreet.privacy.noise_tables import MAX_SCALE
 
 FINEST = 40
 """A clip is at most 2^40 steps: finer lattices gain nothing."""
 
-LEAST_HEADROOM = 2.0**-40
+MIN_HEADROOM = 2.0**-40
 """How likely a value of a sum may wrap round."""
 
 
@@ -97,8 +97,8 @@ class DistributedGaussian:
         """The steps of a clip, hence the L2 sensitivity of a sum on the lattice: 2^k."""
         for fineness in range(FINEST, -1, -1):
             unit = 1 << fineness
-            if self._part(unit) <= LARGEST_SCALE and self._headroom(unit) <= LEAST_HEADROOM:
-                if self.multiplier * unit < SMALLEST_HIDDEN or self._part(unit) < SMALLEST_PART:
+            if self._part(unit) <= MAX_SCALE and self._headroom(unit) <= MIN_HEADROOM:
+                if self.multiplier * unit < MIN_HIDDEN_NOISE or self._part(unit) < MIN_PART_NOISE:
                     break
                 return unit
         raise DiscreetError(
@@ -118,7 +118,7 @@ class DistributedGaussian:
 
     @property
     def headroom(self) -> float:
-        """A bound on the probability that any value of a sum wraps round; at most `LEAST_HEADROOM`."""
+        """A bound on the probability that any value of a sum wraps round; at most `MIN_HEADROOM`."""
         return self._headroom(self.unit)
 
     def sum_deviation(self, parties: int) -> float:

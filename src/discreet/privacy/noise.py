@@ -17,7 +17,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.noise_tables import LARGEST_SCALE, SMALLEST_SCALE, Tables, gaussian_tables, laplace_tables
+from discreet.privacy.noise_tables import MAX_SCALE, MIN_SCALE, DigitTables, gaussian_tables, laplace_tables
 
 
 class Noise(ABC):
@@ -62,7 +62,7 @@ class Noise(ABC):
             drawn = np.concatenate((drawn, words[words < denominator]))
         return np.asarray(drawn < numerator)
 
-    def _fill(self, tables_of: Callable[[Fraction, int], Tables], scale: Fraction, size: int) -> NDArray[np.int64]:
+    def _fill(self, tables_of: Callable[[Fraction, int], DigitTables], scale: Fraction, size: int) -> NDArray[np.int64]:
         from discreet.privacy.noise_kernels import DONE, MORE_BYTES, fill
 
         out = np.empty(size, np.int64)
@@ -152,6 +152,6 @@ def rounded_up(value: float | Fraction, bits: int = 32) -> Fraction:
 def _exact(name: str, value: Fraction) -> Fraction:
     if not isinstance(value, Fraction):
         raise TypeError(f"{name} must be a Fraction, not {type(value).__name__}: exact noise needs exact parameters")
-    if not SMALLEST_SCALE <= value <= LARGEST_SCALE:
+    if not MIN_SCALE <= value <= MAX_SCALE:
         raise ValueError(f"{name} must be from 2^-20 to 2^50 lattice steps, not {float(value):.6g}")
     return value

@@ -22,12 +22,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-LARGEST_SCALE = 1 << 50
-SMALLEST_SCALE = Fraction(1, 1 << 20)
+MAX_SCALE = 1 << 50
+MIN_SCALE = Fraction(1, 1 << 20)
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class DigitTables:
     """What the kernel needs to draw one kind of noise, to a certain number of digits."""
 
     cumulative: NDArray[np.uint8]
@@ -43,17 +43,17 @@ class Tables:
 
 
 @lru_cache(maxsize=1024)
-def laplace_tables(scale: Fraction, digits: int) -> Tables:
+def laplace_tables(scale: Fraction, digits: int) -> DigitTables:
     """Tables of P(y) ∝ e^{−|y|/scale}."""
     bits = _cell_bits(scale)
     rate = Fraction(1 << bits) / scale
     cumulative = _cumulative(rate, 1, digits)
     kappa = np.tile(_digits(rate, digits), (len(cumulative), 1)) if bits else np.zeros_like(cumulative)
-    return Tables(cumulative, _guide(cumulative), kappa, np.ones(len(cumulative), np.int64), bits, False)
+    return DigitTables(cumulative, _guide(cumulative), kappa, np.ones(len(cumulative), np.int64), bits, False)
 
 
 @lru_cache(maxsize=1024)
-def gaussian_tables(sigma: Fraction, digits: int) -> Tables:
+def gaussian_tables(sigma: Fraction, digits: int) -> DigitTables:
     """Tables of P(y) ∝ e^{−y²/2·sigma²}."""
     bits = _cell_bits(sigma)
     rate = (Fraction(1 << bits) / sigma) ** 2 / 2
@@ -61,7 +61,7 @@ def gaussian_tables(sigma: Fraction, digits: int) -> Tables:
     kappa = [(2 * c + 1) * rate for c in range(len(cumulative))]
     coins = [int(k) + 1 for k in kappa]
     rows = [_digits(k / n, digits) for k, n in zip(kappa, coins, strict=True)]
-    return Tables(cumulative, _guide(cumulative), np.array(rows), np.array(coins, np.int64), bits, True)
+    return DigitTables(cumulative, _guide(cumulative), np.array(rows), np.array(coins, np.int64), bits, True)
 
 
 def _cell_bits(scale: Fraction) -> int:

@@ -26,7 +26,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
-class Limits:
+class MessageLimits:
     """How much a device takes and gives, and how little a promise may be. The server keeps to the same."""
 
     max_answer_bytes: int
@@ -54,7 +54,7 @@ class Limits:
     min_send_seconds: int
 
 
-limits = Limits(**SCHEMA["limits"])
+limits = MessageLimits(**SCHEMA["limits"])
 
 
 def read(kind: str, data: bytes) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from discreet.privacy.ledger import Schedule
 from discreet.privacy.mechanisms.attention import ClippedAttention
 from discreet.protocol.check import API
 from discreet.protocol.infinity import to_plain
-from discreet.serving.catalogue import Catalogue
+from discreet.serving.catalogue_pages import CataloguePages
 from discreet.serving.model import Served
 from discreet.serving.snapshot import Snapshot
 
@@ -70,7 +70,7 @@ def learns_from_reports(model: Served, ranking: Ranking) -> bool:
 
     Where devices rank by themselves there are no slates, and a model may give no weight to popularity.
     """
-    return ranking != "local" and model.epsilon_label > 0 and model.heeds_labels
+    return ranking != "local" and model.epsilon_label > 0 and model.uses_labels
 
 
 def read_qualities(run: Path) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def read_qualities(run: Path) -> dict[str, Any]:
     return found
 
 
-def bytes_a_day(snapshot: Snapshot, catalogue: Catalogue, topics: int, shortlist_size: int) -> dict[str, int]:
+def bytes_a_day(snapshot: Snapshot, catalogue: CataloguePages, topics: int, shortlist_size: int) -> dict[str, int]:
     """What each way to rank costs a device a day, from the catalogue as it is.
 
     Local: the list of pages at each of ten visits, and the articles of a mean day (of the latest four weeks that have
@@ -109,7 +109,9 @@ def bytes_a_day(snapshot: Snapshot, catalogue: Catalogue, topics: int, shortlist
     }
 
 
-def document(model: Served, offer: Offer, snapshot: Snapshot, catalogue: Catalogue, scale: float) -> dict[str, Any]:
+def document(
+    model: Served, offer: Offer, snapshot: Snapshot, catalogue: CataloguePages, scale: float
+) -> dict[str, Any]:
     """All fields of /v1/model."""
     guarantee = model.guarantee()
     topics = len(model.space)

@@ -27,10 +27,10 @@ from discreet.aggregation.task import Task
 from discreet.serving.addresses import Proxies
 from discreet.serving.gate import Gate, Metrics
 from discreet.serving.http import http_server, within_reach
-from discreet.serving.limits import Limits
+from discreet.serving.limits import ServerLimits
 from discreet.serving.logs import configure, log, log_seldom
 from discreet.serving.rate import Buckets
-from discreet.serving.refusal import Refusal
+from discreet.serving.refusal import RequestRefusal
 
 PREFIX = "/dap"
 MAX_JOB_BODY = 16 << 20
@@ -95,7 +95,7 @@ def run_aggregator(aggregator: Aggregator, config: Config, listener: socket.sock
     """Serve a leader or a helper until the process is told to stop."""
     configure(level)
     _with_lifespan(aggregator.app, aggregator)
-    limits = Limits(max_body=MAX_JOB_BODY, max_admin_body=MAX_JOB_BODY, rate=config.rate)
+    limits = ServerLimits(max_body=MAX_JOB_BODY, max_admin_body=MAX_JOB_BODY, rate=config.rate)
     gate = Gate(aggregator.app, within_reach(limits), Metrics(), Proxies(config.trusted_proxies))
     certificate, key = (
         None if one is None else config.file(one) for one in (config.certificate, config.certificate_key)
@@ -143,10 +143,10 @@ def _guarded(app: Starlette) -> Starlette:
     """Answer what the door refuses while a body comes."""
 
     async def refused(_: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, Refusal)
+        assert isinstance(error, RequestRefusal)
         return JSONResponse({"error": error.problem}, error.status, {"Connection": "close"})
 
-    app.add_exception_handler(Refusal, refused)
+    app.add_exception_handler(RequestRefusal, refused)
     return app
 
 

@@ -23,13 +23,13 @@ from discreet.methods.learnt import trained_parameters
 from discreet.methods.published.privaterec import PrivateRec
 from discreet.methods.run import Run
 from discreet.methods.setup import CENTRES
-from discreet.models.base import Needs, NewsModel, TableSizes
 from discreet.models.features import ArticleTable, encode_all
-from discreet.models.registry import MODELS, fixed_parts
+from discreet.models.model_registry import MODELS, fixed_parts
+from discreet.models.news_model import Needs, NewsModel, TableSizes
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.mechanisms.attention import ClippedAttention, positive_weights
 from discreet.protocol.check import limits
-from discreet.serving.terms import SketchTerms
+from discreet.serving.sketch_terms import SketchTerms
 from discreet.text.encode import encode_texts
 from discreet.text.word_vectors import unit_rows
 from discreet.training.network import Network
@@ -71,7 +71,7 @@ class BasisModel:
 
     kind: ClassVar[str] = "basis"
     epsilon_label: ClassVar[float] = 0.0
-    heeds_labels: ClassVar[bool] = False
+    uses_labels: ClassVar[bool] = False
     hide_length: ClassVar[bool] = True
     content_weight: ClassVar[float] = 1.0
 

@@ -15,11 +15,11 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.serving.addresses import Proxies
-from discreet.serving.limits import Limits
+from discreet.serving.connections import Crowd
+from discreet.serving.limits import ServerLimits
 from discreet.serving.logs import log_exception, log_seldom
 from discreet.serving.rate import Buckets
-from discreet.serving.refusal import Refusal
-from discreet.serving.wire import Crowd
+from discreet.serving.refusal import RequestRefusal
 
 CLIENT_GONE = 499  # counted, and never sent: there is nobody to send it to
 MISTAKE = "the server made a mistake; its operator can find it in the log"
@@ -85,7 +85,7 @@ class Gate:
     def __init__(
         self,
         app: ASGIApp,
-        limits: Limits,
+        limits: ServerLimits,
         metrics: Metrics,
         proxies: Proxies,
         direct: Mapping[tuple[str, str], ASGIApp] | None = None,
@@ -164,7 +164,7 @@ class _Visit:
             return message
         self._received += len(message.get("body", b""))
         if self._received > self.max_body:
-            raise Refusal(413, f"the body is larger than {self.max_body} bytes")
+            raise RequestRefusal(413, f"the body is larger than {self.max_body} bytes")
         return message
 
     async def send(self, message: Message) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import uvicorn
 
+from discreet.serving.connections import Connection
 from discreet.serving.gate import Gate
-from discreet.serving.limits import Limits
-from discreet.serving.wire import Connection
+from discreet.serving.limits import ServerLimits
 
 FINISH_SECONDS = 6  # for requests that are being answered when the server is told to stop
 _OTHER_FILES = 100
@@ -35,7 +35,7 @@ def http_server(app: Gate, certificate: Path | None = None, certificate_key: Pat
     return uvicorn.Server(config)
 
 
-def within_reach(limits: Limits) -> Limits:
+def within_reach(limits: ServerLimits) -> ServerLimits:
     """No more connections than the process may have open files."""
     few, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = limits.max_connections + _OTHER_FILES

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from sqlalchemy.exc import SQLAlchemyError
 
 from discreet.serving.logs import log_seldom
-from discreet.serving.refusal import Refusal
-from discreet.serving.store import KeptReport, Outcome, Store
+from discreet.serving.refusal import RequestRefusal
+from discreet.serving.server_store import KeptReport, Outcome, ServerStore
 
 KEEP_SECONDS = 5.0
 _BATCH = 256
@@ -30,7 +30,7 @@ class _Entry:
 class Journal:
     """A thread that writes reports, batch by batch. A full queue is answered with 503, not with waiting."""
 
-    def __init__(self, store: Store, capacity: int = 2000) -> None:
+    def __init__(self, store: ServerStore, capacity: int = 2000) -> None:
         self._store = store
         self.failed_at = -math.inf  # when a report could last not be kept, by time.monotonic()
         self._queue: queue.Queue[_Entry | None] = queue.Queue(capacity)
@@ -44,15 +44,15 @@ class Journal:
         try:
             self._queue.put_nowait(entry)
         except queue.Full:
-            raise Refusal(503, "too many reports at once; send it again", retry_after=2) from None
+            raise RequestRefusal(503, "too many reports at once; send it again", retry_after=2) from None
         try:
             async with asyncio.timeout(KEEP_SECONDS):
                 outcome = await entry.answer
         except TimeoutError:
             self.failed_at = time.monotonic()
-            raise Refusal(503, "the report was not kept in time; send it again later", retry_after=10) from None
+            raise RequestRefusal(503, "the report was not kept in time; send it again later", retry_after=10) from None
         if outcome is None:
-            raise Refusal(503, "the report could not be kept; send it again later", retry_after=10)
+            raise RequestRefusal(503, "the report could not be kept; send it again later", retry_after=10)
         return outcome
 
     def close(self) -> None:

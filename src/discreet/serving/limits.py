@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Limits:
+class ServerLimits:
     """What one server bears; the defaults suit a machine of two cores and one gigabyte.
 
     Attributes:

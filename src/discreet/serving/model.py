@@ -51,7 +51,7 @@ class Served(Protocol):
         ...
 
     @property
-    def heeds_labels(self) -> bool:
+    def uses_labels(self) -> bool:
         """Whether what labels tell of popularity counts for anything."""
         ...
 

@@ -13,7 +13,7 @@ from discreet.errors import DiscreetError
 from discreet.files import replacing_file
 from discreet.methods.published.serving import attention
 from discreet.methods.run import Run
-from discreet.models.base import ArticleBatch, NewsModel
+from discreet.models.news_model import ArticleBatch, NewsModel
 from discreet.serving.basis import trained_network
 
 _OPSET = 17

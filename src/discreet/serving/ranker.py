@@ -17,7 +17,7 @@ _HOUR = 3600
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RankingQuery:
     """What an answer should be.
 
     Attributes:
@@ -34,7 +34,7 @@ class Wanted:
 
 
 def rank(
-    snapshot: Snapshot, interest: NDArray[np.floating], wanted: Wanted, now: int
+    snapshot: Snapshot, interest: NDArray[np.floating], wanted: RankingQuery, now: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """The rows of the best articles, best first, and their scores: base + scores · interest."""
     allowed = _allowed(snapshot, wanted, now)
@@ -45,7 +45,7 @@ def rank(
     return rows[order], scores[order]
 
 
-def _allowed(snapshot: Snapshot, wanted: Wanted, now: int) -> NDArray[np.bool_] | None:
+def _allowed(snapshot: Snapshot, wanted: RankingQuery, now: int) -> NDArray[np.bool_] | None:
     allowed = None
     if wanted.categories is not None:
         codes = [snapshot.categories[name] for name in wanted.categories if name in snapshot.categories]

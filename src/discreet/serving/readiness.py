@@ -27,9 +27,9 @@ class Readiness:
 
     async def why_not(self) -> str:
         """What is missing, or nothing."""
-        if not self._service.keeper.ready:
+        if not self._service.updater.ready:
             return "the catalogue is being prepared"
-        if not len(self._service.keeper.snapshot):
+        if not len(self._service.updater.snapshot):
             return "the catalogue is empty"
         trial = self._current_trial()
         await asyncio.wait([trial], timeout=ANSWER_SECONDS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-class Refusal(Exception):  # noqa: N818 (it is an answer, not an error)
+class RequestRefusal(Exception):  # noqa: N818 (it is an answer, not an error)
     """A request that is not granted.
 
     Attributes:

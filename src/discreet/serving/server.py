@@ -18,14 +18,14 @@ from discreet.privacy.ledger import Schedule
 from discreet.protocol.check import SCHEMA
 from discreet.serving.about import Offer, Ranking, learns_from_reports, read_qualities
 from discreet.serving.addresses import Proxies
-from discreet.serving.app import Extension, create_app
+from discreet.serving.database_tables import open_engine
+from discreet.serving.endpoints import Extension, create_app
 from discreet.serving.http import http_server, within_reach
-from discreet.serving.limits import Limits
+from discreet.serving.limits import ServerLimits
 from discreet.serving.logs import configure
 from discreet.serving.model import Served
+from discreet.serving.server_store import ServerStore, Waiting
 from discreet.serving.service import Service
-from discreet.serving.store import Store, Waiting
-from discreet.serving.tables import open_engine
 
 _WEEK = timedelta(days=7)
 _TITLE, _ABSTRACT, _CATEGORY = (
@@ -55,7 +55,7 @@ def open_service(
     """
     place = database if database is not None else run / "serving.sqlite"
     try:
-        store = Store(open_engine(place))
+        store = ServerStore(open_engine(place))
         if data is not None and store.is_empty():
             store.put_articles(first_articles(data, as_of))
         store.require_room()
@@ -93,7 +93,7 @@ def run_server(
     service: Service,
     listener: socket.socket,
     *,
-    limits: Limits | None = None,
+    limits: ServerLimits | None = None,
     proxies: Proxies | None = None,
     admin_token: str | None = None,
     extend: Extension | None = None,
@@ -101,7 +101,7 @@ def run_server(
 ) -> None:
     """Serve until the process is told to stop (SIGTERM or Ctrl-C), then finish what was begun."""
     configure(level)
-    app = create_app(service, within_reach(limits or Limits()), admin_token, proxies, extend)
+    app = create_app(service, within_reach(limits or ServerLimits()), admin_token, proxies, extend)
     http_server(app).run([listener])
 
 
@@ -116,7 +116,7 @@ def read_token(path: Path) -> str:
     return token
 
 
-def _schedule(store: Store, epoch: timedelta | None) -> Schedule:
+def _schedule(store: ServerStore, epoch: timedelta | None) -> Schedule:
     """The public epochs, kept in the database, since devices have paid by them."""
     fields = json.loads(store.setting("schedule", json.dumps(Schedule(_START, epoch or _WEEK).to_json())))
     schedule = Schedule(datetime.fromisoformat(fields["start"]), timedelta(seconds=fields["length_seconds"]))

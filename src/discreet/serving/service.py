@@ -14,23 +14,23 @@ from numpy.typing import NDArray
 from discreet.errors import DiscreetError
 from discreet.protocol.check import limits
 from discreet.serving.about import Offer, as_bytes, document
-from discreet.serving.catalogue import Sent
-from discreet.serving.journal import Journal
-from discreet.serving.keeper import Keeper
-from discreet.serving.messages import (
+from discreet.serving.api_messages import (
     LabelReport,
     NewArticle,
     RecommendRequest,
     Sketch,
     SketchReport,
 )
+from discreet.serving.catalogue_pages import Sent
+from discreet.serving.journal import Journal
 from discreet.serving.model import Served
-from discreet.serving.ranker import Wanted, rank
-from discreet.serving.refusal import Refusal
+from discreet.serving.ranker import RankingQuery, rank
+from discreet.serving.refusal import RequestRefusal
+from discreet.serving.server_store import KeptReport, Outcome, ServerStore, Waiting
+from discreet.serving.sketch_terms import SketchTerms, label_positions
 from discreet.serving.slates import Slates
 from discreet.serving.snapshot import Snapshot
-from discreet.serving.store import KeptReport, Outcome, Store, Waiting
-from discreet.serving.terms import SketchTerms, label_positions
+from discreet.serving.updater import SnapshotUpdater
 
 _SKEW_EPOCHS = 1
 _SECOND = {
@@ -43,9 +43,9 @@ _SECOND = {
 class Service:
     """A model, its catalogue, and what devices may ask and report."""
 
-    def __init__(self, model: Served, store: Store, offer: Offer, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, model: Served, store: ServerStore, offer: Offer, clock: Callable[[], float] = time.time) -> None:
         self.model, self.store, self.offer = model, store, offer
-        self.keeper = Keeper(
+        self.updater = SnapshotUpdater(
             model,
             store,
             clock,
@@ -67,19 +67,19 @@ class Service:
 
     def start(self) -> None:
         """Begin to work in the background."""
-        self.keeper.start()
+        self.updater.start()
 
     def close(self) -> None:
         """Finish what was begun, and let go of the database."""
         self.journal.close()
-        self.keeper.close()
+        self.updater.close()
         self.store.close()
 
     @property
     def snapshot(self) -> Snapshot:
         """The catalogue now, or a refusal before there is one."""
         self._require_ready()
-        return self.keeper.snapshot
+        return self.updater.snapshot
 
     def about(self) -> Sent:
         """The answer of /v1/model."""
@@ -87,21 +87,23 @@ class Service:
         if self._about is None or self._about[0] is not snapshot:
             self._about = (
                 snapshot,
-                Sent.of(as_bytes(document(self.model, self.offer, snapshot, self.keeper.catalogue, self.keeper.scale))),
+                Sent.of(
+                    as_bytes(document(self.model, self.offer, snapshot, self.updater.catalogue, self.updater.scale))
+                ),
             )
         return self._about[1]
 
     def catalogue(self) -> Sent:
         """The list of the catalogue's pages, with the articles to show first."""
         self._require_ready()
-        return self.keeper.catalogue.listing
+        return self.updater.catalogue.listing
 
     def page(self, name: str) -> Sent:
         """A page of the catalogue."""
         self._require_ready()
-        found = self.keeper.catalogue.page(name)
+        found = self.updater.catalogue.page(name)
         if found is None:
-            raise Refusal(404, "no page has this name; ask /v1/catalogue again")
+            raise RequestRefusal(404, "no page has this name; ask /v1/catalogue again")
         return found
 
     def recommend(self, asked: RecommendRequest) -> bytes:
@@ -109,7 +111,7 @@ class Service:
         snapshot, model = self.snapshot, self.model
         self._require_current("space", asked.space, model.space.version)
         interest = self._interest(asked)
-        wanted = Wanted(asked.limit, asked.category, asked.max_age_hours, asked.diversity or 0.0)
+        wanted = RankingQuery(asked.limit, asked.category, asked.max_age_hours, asked.diversity or 0.0)
         rows, _ = rank(snapshot, self._nobody if interest is None else interest, wanted, int(self._clock()))
         snapshot.shows[rows] += 1
         free = asked.category is None and asked.max_age_hours is None
@@ -121,11 +123,11 @@ class Service:
     async def keep(self, report: LabelReport | SketchReport) -> bool:
         """Check a report and keep it; whether it is new. Refused if it is not what /v1/model asks for."""
         if not self.offer.reports:
-            raise Refusal(403, "this server takes no reports")
+            raise RequestRefusal(403, "this server takes no reports")
         kept = self._checked_label(report) if isinstance(report, LabelReport) else self._checked_sketch(report)
         outcome = await self.journal.keep(kept)
         if outcome in _SECOND:
-            raise Refusal(409, _SECOND[outcome])
+            raise RequestRefusal(409, _SECOND[outcome])
         return outcome is Outcome.KEPT
 
     def put(self, new: Sequence[NewArticle]) -> None:
@@ -141,39 +143,41 @@ class Service:
                 for a in new
             )
         except DiscreetError as error:
-            raise Refusal(422, str(error)) from None
-        self.keeper.wake()
+            raise RequestRefusal(422, str(error)) from None
+        self.updater.wake()
 
     def take_down(self, article: str, state: str) -> None:
         """Expire or delete an article."""
         if not self.store.take_down(article, state):
-            raise Refusal(404, "no article has this id")
-        self.keeper.wake()
+            raise RequestRefusal(404, "no article has this id")
+        self.updater.wake()
 
     def _interest(self, asked: RecommendRequest) -> NDArray[np.float64] | None:
         if not asked.sketches and asked.open is None:
             return None
         if self.offer.ranking == "local" and asked.sketches:
-            raise Refusal(409, "here devices rank by themselves; send no sketches")
+            raise RequestRefusal(409, "here devices rank by themselves; send no sketches")
         counts, clicks = self._summed(asked.sketches)
         if asked.open is not None:
             if len(asked.open) != len(counts):
-                raise Refusal(422, f"open has {len(asked.open)} counts; this space has {len(counts)}")
+                raise RequestRefusal(422, f"open has {len(asked.open)} counts; this space has {len(counts)}")
             counts = counts + np.asarray(asked.open, np.int64)
             clicks += sum(asked.open) if self._terms.counts_clicks else 0
         if clicks > limits.max_clicks_in_all:
-            raise Refusal(422, f"these are {clicks} clicks; send the sketches of at most {limits.max_clicks_in_all}")
+            raise RequestRefusal(
+                422, f"these are {clicks} clicks; send the sketches of at most {limits.max_clicks_in_all}"
+            )
         interest = self.model.interest(counts, clicks if self._terms.counts_clicks else None, len(asked.sketches))
         if not np.isfinite(interest).all():
-            raise Refusal(422, "these sketches give no interest that can be ranked with")
+            raise RequestRefusal(422, "these sketches give no interest that can be ranked with")
         return interest
 
     def _summed(self, sketches: Sequence[Sketch]) -> tuple[NDArray[np.int64], int]:
         terms = self._terms
         if len(sketches) > terms.most:
-            raise Refusal(422, f"at most {terms.most} sketches can be ranked with, not {len(sketches)}")
+            raise RequestRefusal(422, f"at most {terms.most} sketches can be ranked with, not {len(sketches)}")
         if len({sketch.epoch for sketch in sketches}) < len(sketches):
-            raise Refusal(422, "two sketches are of the same epoch; send one for each")
+            raise RequestRefusal(422, "two sketches are of the same epoch; send one for each")
         self._require_past(max((sketch.epoch for sketch in sketches), default=0))
         for sketch in sketches:
             terms.require_clicks(sketch.clicks)
@@ -215,8 +219,8 @@ class Service:
         )
 
     def _require_ready(self) -> None:
-        if not self.keeper.ready:
-            raise Refusal(503, "the catalogue is being prepared; try again in a moment", retry_after=2)
+        if not self.updater.ready:
+            raise RequestRefusal(503, "the catalogue is being prepared; try again in a moment", retry_after=2)
 
     def _epoch(self) -> int:
         return max(0, self.offer.schedule.epoch_at(int(self._clock())))
@@ -224,13 +228,13 @@ class Service:
     def _require_past(self, epoch: int) -> None:
         latest = self._epoch() + _SKEW_EPOCHS
         if epoch > latest:
-            raise Refusal(
+            raise RequestRefusal(
                 422, f"epoch {epoch} is in the future (now is {latest - _SKEW_EPOCHS}); set the device's clock"
             )
 
     def _require_current(self, what: str, given: str, current: str) -> None:
         if given != current:
-            raise Refusal(409, f"this server's {what} is {current}; ask /v1/model again", current=current)
+            raise RequestRefusal(409, f"this server's {what} is {current}; ask /v1/model again", current=current)
 
 
 def _digest(report: LabelReport | SketchReport) -> bytes:

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Sequence
 
 from discreet.protocol.check import limits
-from discreet.serving.refusal import Refusal
+from discreet.serving.refusal import RequestRefusal
 
 _SIGNED = 16  # bytes of the signature that travel
 _EPOCH = 8  # hex digits of a slate's id that say when it was sent
@@ -33,15 +33,17 @@ class Slates:
         """Refuse a slate that this server did not send so, and one that takes no label."""
         expected = self._signature(model, slate, articles)
         if not hmac.compare_digest(expected.encode(), signature.encode()):
-            raise Refusal(
+            raise RequestRefusal(
                 422,
                 "the slate's signature does not match: report on a slate as the server sent it, if it was asked for"
                 " without category and max_age_hours",
             )
         if len(articles) < limits.min_slate_articles:
-            raise Refusal(422, f"a slate of {len(articles)} articles takes no label; {limits.min_slate_articles} do")
+            raise RequestRefusal(
+                422, f"a slate of {len(articles)} articles takes no label; {limits.min_slate_articles} do"
+            )
         if epoch - int(slate[:_EPOCH], 16) > self._max_epochs:
-            raise Refusal(422, f"the slate is older than {self._max_epochs} epochs; it takes no label any more")
+            raise RequestRefusal(422, f"the slate is older than {self._max_epochs} epochs; it takes no label any more")
 
     def _signature(self, model: str, slate: str, articles: Sequence[str]) -> str:
         text = "\x1f".join((model, slate, *articles))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.serving.store import LISTED
+from discreet.serving.server_store import LISTED
 from discreet.serving.topk import ScoreTable
 
 Ints = NDArray[np.int64]

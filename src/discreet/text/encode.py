@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import InputError
 from discreet.progress import notice
-from discreet.text.cache import cached_vectors
+from discreet.text.frozen_language_model import LanguageModel, installed_language_model
 from discreet.text.hashed import DIMENSION, hashed_vectors
-from discreet.text.language_model import LanguageModel, installed_language_model
+from discreet.text.vector_cache import cached_vectors
 from discreet.text.word_vectors import read_word_vectors, words_in
 
 WORD_VECTORS_VARIABLE = "DISCREET_WORD_VECTORS"

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from discreet.models.base import ArticleBatch
 from discreet.models.features import ArticleTable
+from discreet.models.news_model import ArticleBatch
 from discreet.training.network import Network
 from discreet.training.objective import Objective
 from discreet.training.samples import ANONYMOUS, Samples
@@ -42,7 +42,7 @@ class HistoryBucket:
 
 
 @dataclass(frozen=True)
-class Layout:
+class RoundLayout:
     """All that a forward pass needs. Encoded articles and histories stand in the order of their buckets."""
 
     articles: list[ArticleBatch]
@@ -70,7 +70,7 @@ class Layout:
         return encoded
 
 
-def compact(samples: Samples, table: ArticleTable, history_length: int, overhead: int = BUCKET_OVERHEAD) -> Layout:
+def compact(samples: Samples, table: ArticleTable, history_length: int, overhead: int = BUCKET_OVERHEAD) -> RoundLayout:
     """Lay out the samples of one or of many clients."""
     articles = np.concatenate((samples.history, samples.candidates.ravel(), [ANONYMOUS]))
     rows, places = np.unique(np.where(articles == ANONYMOUS, table.anonymous, articles), return_inverse=True)
@@ -86,7 +86,7 @@ def compact(samples: Samples, table: ArticleTable, history_length: int, overhead
     histories = [
         history_bucket(clicks, start[views], sizes[views], int(anonymous[0]), history_length) for views in view_buckets
     ]
-    return Layout(
+    return RoundLayout(
         articles=[table.batch(rows[bucket]) for bucket in buckets],
         histories=histories,
         sample_view=torch.from_numpy(_inverse(order)[samples.sample_view]),

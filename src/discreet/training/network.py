@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from discreet.models.base import ArticleBatch, NewsModel
+from discreet.models.news_model import ArticleBatch, NewsModel
 from discreet.training.objective import Parameters
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from discreet.models.base import NewsModel
+from discreet.models.news_model import NewsModel
 
 Parameters = dict[str, Tensor]
 

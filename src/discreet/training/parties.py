@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from discreet.aggregation.secure_sum.plan import COLLUDING
+from discreet.aggregation.secure_sum.sum_plan import COLLUDING
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ import torch
 from discreet.errors import DiscreetError
 from discreet.progress import notice, track
 from discreet.training.checkpoint import Checkpoint, CheckpointFile
-from discreet.training.lattice import Integers, ReadersSum
 from discreet.training.objective import Parameters
 from discreet.training.optimisers import Optimiser
+from discreet.training.readers_sum import Integers, ReadersSum
 
 
 @dataclass(frozen=True)

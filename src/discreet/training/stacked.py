@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from discreet.models.base import ArticleBatch
 from discreet.models.features import ArticleTable
+from discreet.models.news_model import ArticleBatch
 from discreet.training.layout import gather
 from discreet.training.network import Network
 from discreet.training.objective import Objective, Parameters

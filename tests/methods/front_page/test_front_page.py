@@ -11,9 +11,9 @@ from discreet.audits.front_page import audited_log
 from discreet.data.news import NewsData
 from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
-from discreet.methods.base import Task
-from discreet.methods.front_page.features import reader_features
-from discreet.methods.front_page.public import PublicSide
+from discreet.methods.front_page.history_features import reader_features
+from discreet.methods.front_page.public_articles import PublicArticles
+from discreet.methods.method import TrainingTask
 from discreet.methods.run import Run
 from discreet.privacy.guarantee import Adjacency, Adversary, Scope, Unit
 
@@ -25,7 +25,7 @@ def news():
 
 @pytest.fixture(scope="module")
 def task(news):
-    return Task(news, "hashed")
+    return TrainingTask(news, "hashed")
 
 
 def auc(task, method, seed=0):
@@ -62,7 +62,9 @@ def test_nothing_of_the_future_counts(task, news):
     dev = news.splits["dev"]
     noon = int(np.median(dev.time)) // 3600 * 3600
     early = dev.select(dev.time < noon)
-    cut = Task(NewsData("cut", news.articles, news.readers, {"train": news.splits["train"], "dev": early}), "hashed")
+    cut = TrainingTask(
+        NewsData("cut", news.articles, news.readers, {"train": news.splits["train"], "dev": early}), "hashed"
+    )
     method = d.FrontPage(epsilon=1)
     state = method.train(task, 0)
     assert np.array_equal(method.score(task, state, early, 0), method.score(cut, state, early, 0))
@@ -115,18 +117,18 @@ def test_windows_are_short_where_noise_is_small(task):
 
 
 def test_public_side_does_not_depend_on_clicks_or_histories():
-    one, other = (PublicSide.of(Task(audited_log(clicks), "hashed")) for clicks in (None, 2))
+    one, other = (PublicArticles.of(TrainingTask(audited_log(clicks), "hashed")) for clicks in (None, 2))
     for name in ("vectors", "category", "share", "text"):
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
     assert one.unit == other.unit
 
 
 def test_a_reader_without_history_ranks_by_popularity_and_recency(task):
-    public = PublicSide.of(task)
+    public = PublicArticles.of(task)
     assert not reader_features(public, np.zeros(0, np.int32), np.arange(5, dtype=np.int32)).any()
 
 
 def test_data_without_titles_and_categories_is_ranked_by_popularity(news):
     empty = [""] * len(news.articles)
     bare = NewsData("bare", replace(news.articles, titles=empty, categories=empty), news.readers, news.splits)
-    assert auc(Task(bare, "hashed"), d.FrontPage(epsilon=math.inf)) > 0.52
+    assert auc(TrainingTask(bare, "hashed"), d.FrontPage(epsilon=math.inf)) > 0.52

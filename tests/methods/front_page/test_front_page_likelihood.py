@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
-from discreet.methods.front_page.likelihood import CountLikelihood
+from discreet.methods.front_page.count_likelihood import CountLikelihood
 from discreet.privacy.noise import SimulatedNoise, rounded_up
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from discreet.methods.front_page.likelihood import CountLikelihood
-from discreet.methods.front_page.popularity import MAX_IDLE, Popularity
+from discreet.methods.front_page.click_rates import MAX_IDLE, ClickRates
+from discreet.methods.front_page.count_likelihood import CountLikelihood
 from discreet.methods.front_page.windows import Window
 from discreet.privacy.noise import SimulatedNoise, rounded_up
 
@@ -16,7 +16,7 @@ def simulated(scale, hours=24, seed=0, text=None, rates=None):
     random, noise = np.random.default_rng(seed), SimulatedNoise(seed)
     rates = np.r_[3.0, np.ones(ARTICLES - 1)] if rates is None else rates
     text = np.zeros((ARTICLES, 1)) if text is None else text
-    learnt = Popularity(CountLikelihood(scale), text)
+    learnt = ClickRates(CountLikelihood(scale), text)
     for hour in range(1, hours + 1):
         clicks = random.poisson(rates)
         if scale:
@@ -65,7 +65,7 @@ def test_text_predicts_an_article_that_was_never_shown():
 
 def test_state_goes_on_where_it_stopped():
     learnt = simulated(1.0)
-    again = Popularity(CountLikelihood(1.0), np.zeros((ARTICLES, 1)))
+    again = ClickRates(CountLikelihood(1.0), np.zeros((ARTICLES, 1)))
     again.restore(learnt.state())
     window = Window(25 * 3600, np.array([1, 5]), np.ones(2), np.array([4, 0]))
     for posterior in (learnt, again):

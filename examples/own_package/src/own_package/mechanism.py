@@ -9,7 +9,7 @@ import numpy as np
 import discreet as d
 from discreet.audits.claims import between
 from discreet.privacy.guarantee import Adjacency
-from discreet.privacy.mechanisms.base import Sensitivity
+from discreet.privacy.mechanisms.mechanism import Sensitivity
 from discreet.privacy.noise import rounded_up
 from discreet.privacy.release import LatticePayload
 

@@ -6,11 +6,11 @@ from typing import ClassVar
 import torch
 
 import discreet as d
-from discreet.models.base import Settings, Titles
+from discreet.models.news_model import ModelSettings, Titles
 
 
 @dataclass(frozen=True)
-class MeanTitleSettings(Settings):
+class MeanTitleSettings(ModelSettings):
     """Its settings are `--set model.NAME=VALUE` on the command line."""
 
     stretch: float = 2.0

@@ -12,7 +12,7 @@ from discreet.aggregation.dap.hpke import HpkeKey, generate_key
 from discreet.aggregation.dap.messages import HpkeConfig
 from discreet.aggregation.task import Task
 from discreet.errors import DiscreetError, InputError
-from discreet.files import lasting_file
+from discreet.files import durable_file
 
 SECRET_SIZE = 32
 MIN_TOKEN = 16
@@ -24,9 +24,9 @@ def write_key(path: Path, config_id: int | None = None) -> HpkeKey:
     _require_new(path, public)
     key = generate_key(secrets.randbelow(256) if config_id is None else config_id)
     fields = {"config": _text(key.config.encode()), "private_key": _text(key.private_key)}
-    with lasting_file(path) as draft:
+    with durable_file(path) as draft:
         draft.write_text(json.dumps(fields) + "\n", encoding="utf-8")
-    with lasting_file(public) as draft:
+    with durable_file(public) as draft:
         draft.write_text(_text(key.config.encode()) + "\n", encoding="utf-8")
     public.chmod(0o644)
     return key
@@ -35,7 +35,7 @@ def write_key(path: Path, config_id: int | None = None) -> HpkeKey:
 def write_secret(path: Path) -> None:
     """A new secret of 32 bytes, as hexadecimal digits: a verification key, or a token."""
     _require_new(path)
-    with lasting_file(path) as draft:
+    with durable_file(path) as draft:
         draft.write_text(secrets.token_hex(SECRET_SIZE) + "\n", encoding="utf-8")
 
 

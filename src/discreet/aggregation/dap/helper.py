@@ -35,7 +35,7 @@ from discreet.aggregation.dap.problems import Problem, ProblemType
 from discreet.aggregation.dap.shares import Sealing
 from discreet.aggregation.dap.store import Counted, Store
 from discreet.aggregation.dap.tables import answers
-from discreet.aggregation.prio3 import ReportShare
+from discreet.aggregation.prio3 import VerifierInput
 from discreet.aggregation.prio3.ping_pong import FinishedWithOutbound, helper_init
 
 _JOB, _SHARE = "job", "share"
@@ -158,7 +158,7 @@ class Helper:
             for one in shares
         ]
         good = [
-            (share, init.payload) for share, init in zip(opened, inits, strict=True) if isinstance(share, ReportShare)
+            (share, init.payload) for share, init in zip(opened, inits, strict=True) if isinstance(share, VerifierInput)
         ]
         done = iter(
             helper_init(

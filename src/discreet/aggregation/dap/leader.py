@@ -29,7 +29,7 @@ from discreet.aggregation.dap.store import Counted
 from discreet.aggregation.dap.transport import Peer, PeerError
 from discreet.aggregation.dap.wire import MessageError
 from discreet.aggregation.prio3 import InvalidReportError
-from discreet.aggregation.prio3 import ReportShare as InputShare
+from discreet.aggregation.prio3 import VerifierInput as InputShare
 from discreet.aggregation.prio3.ping_pong import Continued, leader_continued, leader_init
 
 MAX_JOB_REPORTS = 500

@@ -19,7 +19,7 @@ from discreet.aggregation.dap.messages import (
 from discreet.aggregation.dap.store import Words
 from discreet.aggregation.dap.wire import MessageError
 from discreet.aggregation.noise import add_to_share, share_noise
-from discreet.aggregation.prio3 import ReportShare
+from discreet.aggregation.prio3 import VerifierInput
 from discreet.errors import DiscreetError
 from discreet.privacy.noise import Noise
 
@@ -61,7 +61,7 @@ class Sealing:
 
     def open(
         self, agreement: Agreement, metadata: ReportMetadata, public_share: bytes, ciphertext: HpkeCiphertext
-    ) -> ReportShare | ReportError:
+    ) -> VerifierInput | ReportError:
         """An input share that may be verified, or what is wrong with it, apart from its time."""
         if metadata.public_extensions:  # none is known here
             return ReportError.INVALID_MESSAGE
@@ -77,7 +77,7 @@ class Sealing:
             return ReportError.INVALID_MESSAGE
         if plain.private_extensions or not self._fits(agreement, public_share, plain.payload):
             return ReportError.INVALID_MESSAGE
-        return ReportShare(metadata.report_id, public_share, plain.payload)
+        return VerifierInput(metadata.report_id, public_share, plain.payload)
 
     def seal(self, agreement: Agreement, request: CollectionJobReq, share: Words) -> HpkeCiphertext:
         """An aggregate share with fresh noise in it, for the collector. Keep what this gives: it is made once."""

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.aggregation.prio3 import rows
+from discreet.aggregation.prio3 import report_rows as rows
 from discreet.aggregation.prio3.prio3 import NONCE_SIZE, Prio3, VerifyState
 
 Bytes = NDArray[np.uint8]
@@ -21,7 +21,7 @@ _CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
-class ReportShare:
+class VerifierInput:
     """What one aggregator has of a report."""
 
     nonce: bytes
@@ -30,12 +30,12 @@ class ReportShare:
 
 
 def verify_init_batch(
-    prio3: Prio3, verify_key: bytes, ctx: bytes, agg_id: int, reports: Sequence[ReportShare], threads: int = 1
+    prio3: Prio3, verify_key: bytes, ctx: bytes, agg_id: int, reports: Sequence[VerifierInput], threads: int = 1
 ) -> list[tuple[VerifyState, bytes] | None]:
     """`Prio3.verify_init` for each report, in order; None for one that must be refused."""
     prio3.check_aggregator(verify_key, agg_id)
 
-    def chunk(reports: Sequence[ReportShare]) -> list[tuple[VerifyState, bytes] | None]:
+    def chunk(reports: Sequence[VerifierInput]) -> list[tuple[VerifyState, bytes] | None]:
         nonces, nonce_fits = _rows([report.nonce for report in reports], NONCE_SIZE)
         publics, public_fits = _rows([report.public_share for report in reports], prio3.public_share_size)
         inputs, input_fits = _rows([report.input_share for report in reports], prio3.input_share_size(agg_id))

@@ -23,7 +23,7 @@ Flags = NDArray[np.bool_]
 _SQUARE, _EACH, _CHUNKS = (int(wiring) for wiring in Wiring)
 
 
-class Tables(NamedTuple):
+class FlpTables(NamedTuple):
     """A circuit's constants, for compiled code."""
 
     wiring: int
@@ -47,11 +47,11 @@ class Flp:
     circuit: Circuit
 
     @cached_property
-    def _tables(self) -> Tables:
+    def _tables(self) -> FlpTables:
         circuit, field = self.circuit, self.circuit.field
         size = next_power_of_2(circuit.gadget_poly_len)
         wires, gadget = domain(field, circuit.wire_poly_len), domain(field, size)
-        return Tables(
+        return FlpTables(
             wiring=int(circuit.wiring),
             chunk_length=circuit.chunk_length,
             calls=circuit.calls,
@@ -94,7 +94,7 @@ class Flp:
 
 
 @njit(cache=True, nogil=True)
-def _record_wires(tables: Tables, meas: Words, seeds: Words, joint_rand: Words, one: Words, wires: Words) -> None:
+def _record_wires(tables: FlpTables, meas: Words, seeds: Words, joint_rand: Words, one: Words, wires: Words) -> None:
     """Write what the gadget is fed: wires[j] has the seed of wire j, and then its value in each call."""
     for wire in range(len(wires)):
         store(wires[wire], 0, load(seeds, wire))
@@ -142,7 +142,7 @@ def _dot(a: Words, b: Words) -> Element:
 
 
 @njit(cache=True, nogil=True)
-def _prove(tables: Tables, meas: Words, prove_rand: Words, joint_rand: Words, one: Words, proofs: Words) -> None:
+def _prove(tables: FlpTables, meas: Words, prove_rand: Words, joint_rand: Words, one: Words, proofs: Words) -> None:
     arity, size = prove_rand.shape[2], len(tables.roots)
     element = proofs.shape[3:]
     wires = np.zeros((arity, size, *element), np.uint64)
@@ -162,7 +162,7 @@ def _prove(tables: Tables, meas: Words, prove_rand: Words, joint_rand: Words, on
 
 
 @njit(cache=True, nogil=True)
-def _output(tables: Tables, meas: Words, gadget: Words, query_rand: Words, constant: Words) -> Element:
+def _output(tables: FlpTables, meas: Words, gadget: Words, query_rand: Words, constant: Words) -> Element:
     """The circuit's outputs from the gadget's, in a random combination if they are several."""
     step = len(tables.gadget_roots) // len(tables.roots)
     total = sub(load(gadget, 0), load(gadget, 0))
@@ -182,7 +182,7 @@ def _output(tables: Tables, meas: Words, gadget: Words, query_rand: Words, const
 
 @njit(cache=True, nogil=True)
 def _query(
-    tables: Tables,
+    tables: FlpTables,
     meas: Words,
     proofs: Words,
     query_rand: Words,
@@ -215,7 +215,7 @@ def _query(
 
 
 @njit(cache=True, nogil=True)
-def _decide(tables: Tables, verifiers: Words, valid: Flags) -> None:
+def _decide(tables: FlpTables, verifiers: Words, valid: Flags) -> None:
     arity = verifiers.shape[2] - 2
     wires = np.empty((arity, 1, *verifiers.shape[3:]), np.uint64)
     for row in range(len(verifiers)):

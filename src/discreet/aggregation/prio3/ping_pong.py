@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.aggregation.prio3.batch import ReportShare, verifier_shares_to_message_batch, verify_init_batch
+from discreet.aggregation.prio3.batch import VerifierInput, verifier_shares_to_message_batch, verify_init_batch
 from discreet.aggregation.prio3.prio3 import InvalidReportError, Prio3, VerifyState
 
 Words = NDArray[np.uint64]
@@ -38,7 +38,7 @@ class FinishedWithOutbound:
 
 
 def leader_init(
-    prio3: Prio3, verify_key: bytes, ctx: bytes, reports: Sequence[ReportShare], threads: int = 1
+    prio3: Prio3, verify_key: bytes, ctx: bytes, reports: Sequence[VerifierInput], threads: int = 1
 ) -> list[Continued | None]:
     """The leader's first step for each report."""
     done = verify_init_batch(prio3, verify_key, ctx, 0, reports, threads)
@@ -49,7 +49,7 @@ def helper_init(
     prio3: Prio3,
     verify_key: bytes,
     ctx: bytes,
-    reports: Sequence[ReportShare],
+    reports: Sequence[VerifierInput],
     inbound: Sequence[bytes],
     threads: int = 1,
 ) -> list[FinishedWithOutbound | None]:

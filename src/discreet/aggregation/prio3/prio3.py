@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.aggregation.prio3 import rows
+from discreet.aggregation.prio3 import report_rows as rows
 from discreet.aggregation.prio3.circuits import Circuit, Count, HigherDegree, Histogram, MultihotCountVec, Sum, SumVec
 from discreet.aggregation.prio3.fields import FIELD64, Field
 from discreet.aggregation.prio3.flp import Flp

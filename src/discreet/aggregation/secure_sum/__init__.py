@@ -4,11 +4,11 @@ After Bonawitz et al. (2017), "Practical Secure Aggregation for Privacy-Preservi
 graphs of Bell et al. (2020). Messages, threat model and limits: docs/explanation/secure-sum.md. Nobody has audited it.
 """
 
-from discreet.aggregation.secure_sum.client import Client
+from discreet.aggregation.secure_sum.in_process_sum import run_round, secure_sum
 from discreet.aggregation.secure_sum.keys import Identity
-from discreet.aggregation.secure_sum.plan import Plan
-from discreet.aggregation.secure_sum.run import run_round, secure_sum
-from discreet.aggregation.secure_sum.server import Server, Sum
-from discreet.aggregation.secure_sum.terms import Step, Terms
+from discreet.aggregation.secure_sum.sum_client import SumClient
+from discreet.aggregation.secure_sum.sum_plan import SumPlan
+from discreet.aggregation.secure_sum.sum_server import SumResult, SumServer
+from discreet.aggregation.secure_sum.sum_terms import Step, SumTerms
 
-__all__ = ["Client", "Identity", "Plan", "Server", "Step", "Sum", "Terms", "run_round", "secure_sum"]
+__all__ = ["Identity", "Step", "SumClient", "SumPlan", "SumResult", "SumServer", "SumTerms", "run_round", "secure_sum"]

@@ -18,7 +18,7 @@ from discreet.aggregation.secure_sum.refusals import Duplicate, MalformedMessage
 from discreet.protocol import versions
 
 CONTEXT_BYTES = 32
-LARGEST_ID = 2**32 - 1
+MAX_ID = 2**32 - 1
 _HEAD = struct.Struct("<2sBB32s")
 _MAGIC = b"Ds"
 
@@ -57,12 +57,12 @@ def check_ascending(clients: Iterable[int], what: str) -> None:
     for client in clients:
         if client == last:
             raise Duplicate(f"client {client} is named twice among the {what}")
-        if not last < client <= LARGEST_ID:
+        if not last < client <= MAX_ID:
             raise MalformedMessage(f"the {what} are not in ascending order")
         last = client
 
 
-class Reader:
+class ByteReader:
     """Takes a message's bytes apart, and refuses those that are too short, too long or of another kind."""
 
     def __init__(self, data: bytes, kind: int) -> None:

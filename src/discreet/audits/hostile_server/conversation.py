@@ -17,7 +17,7 @@ from random import Random
 from discreet.audits.hostile_server.liar import Liar
 from discreet.audits.hostile_server.publisher import START, WEEK
 from discreet.audits.hostile_server.recorded import RecordedClient, Recordings, Released
-from discreet.edge.reader.settings import Settings
+from discreet.edge.reader.reader_settings import ReaderSettings
 from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Adjacency
 from discreet.protocol.check import limits
@@ -30,7 +30,7 @@ _OPEN = "sports"
 
 
 @dataclass
-class Talk:
+class Transcript:
     """One device's side of a conversation: all it sent, all it released, and what went wrong."""
 
     heard: list[tuple[str, str, list[tuple[str, str]], str | None]]
@@ -41,21 +41,21 @@ class Talk:
 def problems(seed: int, recordings: Recordings | None = None) -> list[str]:
     """What is wrong in the conversation of a seed; nothing, if the device is safe against it."""
     recordings = recordings or Recordings()
-    one, other = (talk(seed, reader, "a mark", recordings) for reader in (0, 1))
+    one, other = (converse(seed, reader, "a mark", recordings) for reader in (0, 1))
     found = [*one.problems, *other.problems, *costs(one), *costs(other)]
     if one.heard != other.heard:
         found.append(f"another reader: {_difference(one, other)}")
     if seed % MARKED == 0:
-        marked = talk(seed, 0, "another mark", recordings)
+        marked = converse(seed, 0, "another mark", recordings)
         if one.heard != marked.heard:
             found.append(f"other marks: {_difference(one, marked)}")
     return [f"seed {seed}: {problem}" for problem in found]
 
 
-def talk(seed: int, reader: int, marks: str, recordings: Recordings) -> Talk:
+def converse(seed: int, reader: int, marks: str, recordings: Recordings) -> Transcript:
     """The conversation of a seed with one of its readers."""
     rng = Random(f"{seed} script")
-    return _Reader(rng, Random(f"{seed} reader {reader}"), Liar(seed, marks), recordings).talk()
+    return _Reader(rng, Random(f"{seed} reader {reader}"), Liar(seed, marks), recordings).converse()
 
 
 class _Reader:
@@ -65,9 +65,9 @@ class _Reader:
         names = count()
         self._client = RecordedClient(liar, recordings, lambda: self._now, lambda: f"{next(names):032x}")
         self._open: set[str] = set()
-        self._talk = Talk(liar.heard, self._client.released)
+        self._transcript = Transcript(liar.heard, self._client.released)
 
-    def talk(self) -> Talk:
+    def converse(self) -> Transcript:
         script = self._script
         self._step(self._client.refresh)
         self._step(self._choose, script.choice((None, 0.5, 0.8)))
@@ -77,7 +77,7 @@ class _Reader:
             for step in (*script.choice(single), *week):
                 if script.random() < 0.9:
                     self._step(step)
-        return self._talk
+        return self._transcript
 
     def _step(self, do: object, *arguments: object) -> None:
         """Nothing that a server answers may throw; without terms there is nothing to do, and that is said."""
@@ -85,9 +85,9 @@ class _Reader:
             do(*arguments)  # type: ignore[operator]
         except DiscreetError as error:
             if "was never reached" not in str(error):
-                self._talk.problems.append(f"{type(error).__name__}: {error}")
+                self._transcript.problems.append(f"{type(error).__name__}: {error}")
         except Exception as error:
-            self._talk.problems.append(f"{type(error).__name__}: {error}")
+            self._transcript.problems.append(f"{type(error).__name__}: {error}")
 
     def _choose(self, epsilon: float | None) -> None:
         if self._script.random() < 0.4:
@@ -95,7 +95,7 @@ class _Reader:
             self._open = {article.id for article in catalogue if article.category == _OPEN}
         terms = self._client.device.terms
         allowed = epsilon if epsilon is None or epsilon <= terms.lifetime else None
-        self._client.settings = Settings(allowed, frozenset({_OPEN} if self._open else ()))
+        self._client.settings = ReaderSettings(allowed, frozenset({_OPEN} if self._open else ()))
 
     def _visit(self) -> None:
         """Look at the front page and click: as often as anybody here, but on what this reader likes."""
@@ -147,7 +147,7 @@ class _Reader:
         return self._client.device._ledger.budget.adjacency is Adjacency.ADD_REMOVE
 
 
-def costs(told: Talk) -> list[str]:
+def costs(told: Transcript) -> list[str]:
     """Releases that cost a click more than was allowed, or that hide nothing."""
     found = []
     for number, release in enumerate(told.released):
@@ -166,7 +166,7 @@ def costs(told: Talk) -> list[str]:
     return found
 
 
-def _difference(one: Talk, other: Talk) -> str:
+def _difference(one: Transcript, other: Transcript) -> str:
     for number, (first, second) in enumerate(zip(one.heard, other.heard, strict=False)):
         if first != second:
             return f"request {number} is {_short(first)} or {_short(second)}"

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from discreet.audits.hostile_server.lies import BODIES, LIES, STATUSES, as_bytes
 from discreet.audits.hostile_server.publisher import CATEGORIES, WEEK, Publisher
-from discreet.edge.reader.transport import Reply
+from discreet.edge.reader.http_client import HttpReply
 
 _EPSILONS = ((0.7, 0.3), (0.1, 0.4), (0.2, 0.3), (0.4, 0.1), (0.5, 0.5), (0.5, 0.0), (0.8, 0.0))
 _NO_EPSILONS = ((4.0, 6.0), (1e-6, 0.0), (7e4, 3e4), (0.0, 0.5), (0.0, 0.0))
@@ -62,7 +62,7 @@ class Liar(Publisher):
         self._told: dict[str, list[Any]] = {}
         self._named: list[tuple[str, str]] = []
 
-    def __call__(self, method: str, url: str, headers: Mapping[str, str], body: str | None) -> Reply:
+    def __call__(self, method: str, url: str, headers: Mapping[str, str], body: str | None) -> HttpReply:
         """Answer one request, in a way that depends on the seed and on how many came before."""
         self.heard.append((method, url, sorted(headers.items()), body))
         rng = Random(f"{self._seed} answer {len(self.heard)}")
@@ -77,7 +77,7 @@ class Liar(Publisher):
         if isinstance(answer, dict):
             answer = {**answer, "cursor": self._marks, "etag": self._marks}
         headers = {"etag": f'"{self._marks}"', "set-cookie": f"id={self._marks}", "location": f"/v1/{self._marks}"}
-        return Reply(status, as_bytes(answer, rng) if rng.random() > self._honesty else _plain(answer), headers)
+        return HttpReply(status, as_bytes(answer, rng) if rng.random() > self._honesty else _plain(answer), headers)
 
     def recommend(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """A slate; now and then under a name and a signature that were used before, with other articles."""

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from discreet.edge.reader.transport import Reply
+from discreet.edge.reader.http_client import HttpReply
 from discreet.protocol.check import API
 
 WEEK = 604_800
@@ -51,10 +51,10 @@ class Publisher:
         """Take an article down."""
         del self.articles[name], self.bases[name]
 
-    def __call__(self, method: str, url: str, headers: Mapping[str, str], body: str | None) -> Reply:
+    def __call__(self, method: str, url: str, headers: Mapping[str, str], body: str | None) -> HttpReply:
         """Answer a request."""
         status, answer = self.answer(method, urlsplit(url).path, body)
-        return Reply(status, answer if isinstance(answer, bytes) else json.dumps(answer).encode())
+        return HttpReply(status, answer if isinstance(answer, bytes) else json.dumps(answer).encode())
 
     def answer(self, method: str, path: str, body: str | None) -> tuple[int, Any]:
         """The status, and the answer as bytes or as what becomes JSON."""

@@ -11,15 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from discreet.edge.reader.catalogue import CatalogueFile
-from discreet.edge.reader.client import Client
+from discreet.edge.reader.catalogue_file import CatalogueFile
 from discreet.edge.reader.device import Device
 from discreet.edge.reader.history import History
-from discreet.edge.reader.terms import Terms
-from discreet.edge.reader.transport import Transport
+from discreet.edge.reader.http_client import Transport
+from discreet.edge.reader.publisher_terms import PublisherTerms
+from discreet.edge.reader.reader_client import ReaderClient
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.ledger.in_memory import LedgerInMemory
-from discreet.privacy.mechanisms.base import Mechanism
+from discreet.privacy.mechanisms.mechanism import Mechanism
 from discreet.privacy.mechanisms.subset_selection import SubsetSelection
 from discreet.privacy.noise import SecureNoise
 from discreet.privacy.release import Release
@@ -86,7 +86,7 @@ class RecordedDevice(Device):
         return self.recordings.of(purpose, epoch, mechanism, len(self.released))
 
 
-class RecordedClient(Client):
+class RecordedClient(ReaderClient):
     """A client of such a device, which forgets everything when it is gone."""
 
     def __init__(
@@ -103,7 +103,7 @@ class RecordedClient(Client):
     def _open_catalogue(self) -> CatalogueFile:
         return CatalogueFile(":memory:")
 
-    def _open_device(self, terms: Terms) -> Device:
+    def _open_device(self, terms: PublisherTerms) -> Device:
         catalogue = self._articles.catalogue
         device = RecordedDevice(self._folder, terms, catalogue, clock=self._clock, random_id=self._random_id)
         device.recordings, device.released = self._recordings, self.released

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.audits.audit_registry import Audit, register
 from discreet.audits.black_box import BlackBox
 from discreet.audits.noninterference import NonInterference
-from discreet.audits.registry import Audit, register
 from discreet.audits.scores import Outputs, likelier_by_frequency
 from discreet.privacy.guarantee import Status
 
 if TYPE_CHECKING:
-    from discreet.audits.leak.update import Federation
+    from discreet.audits.leak.update import AuditedFederation
 
 _TITLES = (
     "council votes on new budget",
@@ -79,7 +79,7 @@ class WordsBesideAttention:
 
     def __call__(self, history: tuple[int, ...], weights: tuple[float, ...]) -> bytes:
         """The flags of all words."""
-        from discreet.audits.leak.titles import words_seen
+        from discreet.audits.leak.title_leak import words_seen
         from discreet.methods.published.serving import attention
 
         with _one_thread():
@@ -90,11 +90,11 @@ class WordsBesideAttention:
             return np.packbits(words_seen(watched.update(samples.with_randomness(noise)))).tobytes()
 
 
-def _federation(history: tuple[int, ...], epsilon: float, readers: int) -> Federation:
+def _federation(history: tuple[int, ...], epsilon: float, readers: int) -> AuditedFederation:
     """Readers who all have this history and clicked the first article of the same slate."""
-    from discreet.audits.leak.update import Federation
+    from discreet.audits.leak.update import AuditedFederation
     from discreet.data.news import Articles, Impressions, NewsData
-    from discreet.methods.base import Task
+    from discreet.methods.method import TrainingTask
     from discreet.methods.published.privaterec import PrivateRec
 
     none = [""] * len(_TITLES)
@@ -117,8 +117,8 @@ def _federation(history: tuple[int, ...], epsilon: float, readers: int) -> Feder
         history_stop=np.full(readers, len(history), np.int64),
     )
     names = [f"U{number}" for number in range(readers)]
-    task = Task(NewsData("canary", articles, names, {"train": impressions}))
-    return Federation.start(PrivateRec(model="nrms", epsilon=epsilon), task, seed=0)
+    task = TrainingTask(NewsData("canary", articles, names, {"train": impressions}))
+    return AuditedFederation.start(PrivateRec(model="nrms", epsilon=epsilon), task, seed=0)
 
 
 def _canary_word() -> int:

@@ -9,11 +9,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from discreet.methods.base import Task
+from discreet.methods.method import TrainingTask
 from discreet.methods.published.privaterec import PrivateRec
 from discreet.methods.setup import article_table
 from discreet.models.features import ArticleTable
-from discreet.models.registry import build_model
+from discreet.models.model_registry import build_model
 from discreet.training.clients import Clients
 from discreet.training.loop import client_gradient
 from discreet.training.network import Network
@@ -22,7 +22,7 @@ from discreet.training.samples import ANONYMOUS, Samples
 
 
 @dataclass(frozen=True)
-class Federation:
+class AuditedFederation:
     """PrivateRec before its first round. Models that read words learn their vectors, whatever public ones there are."""
 
     method: PrivateRec
@@ -33,7 +33,7 @@ class Federation:
     seed: int
 
     @classmethod
-    def start(cls, method: PrivateRec, task: Task, seed: int) -> Federation:
+    def start(cls, method: PrivateRec, task: TrainingTask, seed: int) -> AuditedFederation:
         """The untrained model, its basis, and the readers of the train split."""
         table = article_table(task, method.needs)
         network = Network(build_model(method.model, method.chosen_model, table, seed))

@@ -11,12 +11,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.audits.audit_registry import Audit, register
 from discreet.audits.claims import between
-from discreet.audits.registry import Audit, register
 from discreet.audits.sampling import WhenMasked
 from discreet.audits.scores import Nearness
 from discreet.privacy.mechanisms.attention import ClippedAttention, private_attention
-from discreet.privacy.mechanisms.base import Calibration
+from discreet.privacy.mechanisms.mechanism import Calibration
 from discreet.privacy.mechanisms.padding import RandomPadding
 
 _CALIBRATIONS = {Calibration.PAPER: "as published", Calibration.EXACT: "corrected"}

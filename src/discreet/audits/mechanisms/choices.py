@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import product
 
+from discreet.audits.audit_registry import register
 from discreet.audits.claims import between, exactly
-from discreet.audits.registry import register
 from discreet.audits.scores import Contains, likelier_by_frequency
 from discreet.privacy.mechanisms.exponential import Exponential
 from discreet.privacy.mechanisms.label_permutation import LabelPermutation

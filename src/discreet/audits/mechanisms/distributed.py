@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import fftconvolve
 
+from discreet.audits.audit_registry import Audit, register
 from discreet.audits.black_box import BlackBox
 from discreet.audits.hockey_stick import HockeyStick, Pair
-from discreet.audits.registry import Audit, register
 from discreet.audits.sampling import AHEAD
 from discreet.audits.scores import Nearness, Outputs, Score, Scores
 from discreet.privacy.distributed_gaussian import DistributedGaussian
 from discreet.privacy.guarantee import Status
 from discreet.privacy.mechanisms.gaussian import analytic_multiplier
 from discreet.privacy.noise import SecureNoise
-from discreet.privacy.participation import epsilon_hidden, epsilon_seen, joining, multiplier_for
+from discreet.privacy.participation_cost import epsilon_hidden, epsilon_seen, joining, multiplier_for
 
 Parties = tuple[DistributedGaussian, ...]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from discreet.audits.audit_registry import Audit, register
 from discreet.audits.claims import between
 from discreet.audits.float_leak import FloatLeak, NumpyLaplaceReach
-from discreet.audits.registry import Audit, register
 from discreet.audits.sampling import MechanismSampler
 from discreet.audits.scores import Nearness
 from discreet.privacy.guarantee import Status

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.clicks import NEGATIVES
-from discreet.data.formats.base import NewsFormat
+from discreet.data.formats.data_format import NewsFormat
 from discreet.data.news import Articles, Impressions, NewsData
 from discreet.errors import InputError
 from discreet.unpacking import Allowance

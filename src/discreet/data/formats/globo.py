@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.data.archive import each_file, has_file, is_archive, name_of, refuse_several
 from discreet.data.clicks import NEGATIVES, Clicks, first_clicks, impressions_of_clicks
-from discreet.data.formats.base import NewsFormat
+from discreet.data.formats.data_format import NewsFormat
 from discreet.data.lines import decode, reading, split_lines
 from discreet.data.news import Articles, NewsData
 from discreet.errors import InputError

@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.clicks import NEGATIVES
-from discreet.data.formats.base import NewsFormat
+from discreet.data.formats.data_format import NewsFormat
 from discreet.data.lines import blocks, find, require, table
 from discreet.data.lookup import Lookup
 from discreet.data.names import Names

@@ -14,8 +14,8 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.data.archive import each_file, is_archive, name_of, refuse_several
-from discreet.data.formats.base import RatingsFormat
-from discreet.data.formats.rating_table import RatingTable, layout_of, read_rating_table
+from discreet.data.formats.data_format import RatingsFormat
+from discreet.data.formats.ratings_file import RatingTable, layout_of, read_rating_table
 from discreet.data.lines import blocks, reading, split_lines, whole_lines
 from discreet.data.ratings import Items, Ratings
 from discreet.errors import InputError

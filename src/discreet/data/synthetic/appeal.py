@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.synthetic.articles import ArticleTruth
-from discreet.data.synthetic.readers import ReaderTruth
+from discreet.data.synthetic.article_world import ArticleTruth
+from discreet.data.synthetic.reader_world import ReaderTruth
 from discreet.data.synthetic.rhythm import DAY
 from discreet.data.synthetic.titles import STYLES
 from discreet.data.synthetic.vocabulary import subtopics

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from discreet.data.news import Impressions, NewsData
 from discreet.data.synthetic.appeal import draw_appeal
-from discreet.data.synthetic.articles import ArticleTruth, draw_articles, word_articles
-from discreet.data.synthetic.clicks import LIFE_DAYS, ClickLog, draw_visits, run_clock
-from discreet.data.synthetic.readers import ReaderTruth, draw_readers
+from discreet.data.synthetic.article_world import ArticleTruth, draw_articles, word_articles
+from discreet.data.synthetic.click_world import LIFE_DAYS, ClickLog, draw_visits, run_clock
+from discreet.data.synthetic.reader_world import ReaderTruth, draw_readers
 from discreet.data.synthetic.rhythm import DAY
 
 TRAIN_START = int(datetime(2019, 11, 9, tzinfo=UTC).timestamp())
-_FEWEST_ARTICLES_A_DAY, _ARTICLES_A_DAY_BY_ROOT = 40, 4.25
+_MIN_ARTICLES_A_DAY, _ARTICLES_A_DAY_BY_ROOT = 40, 4.25
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def news_world_with_truth(
 ) -> NewsWorld:
     """As `news_world`, together with the tastes and utilities behind the clicks: what an oracle would know."""
     if articles_per_day is None:
-        articles_per_day = max(_FEWEST_ARTICLES_A_DAY, round(_ARTICLES_A_DAY_BY_ROOT * max(readers, 0) ** 0.5))
+        articles_per_day = max(_MIN_ARTICLES_A_DAY, round(_ARTICLES_A_DAY_BY_ROOT * max(readers, 0) ** 0.5))
     for name, value, least in (
         ("readers", readers, 1),
         ("train_days", train_days, 1),

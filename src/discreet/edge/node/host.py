@@ -18,26 +18,26 @@ from threading import Lock
 from typing import TypeVar
 
 from discreet.aggregation.contribution import Contribution
-from discreet.aggregation.secure_sum.client import Client
 from discreet.aggregation.secure_sum.keys import Identity
-from discreet.aggregation.secure_sum.messages import Advertised, Agreements, Delivery, Message, Survivors
-from discreet.aggregation.secure_sum.plan import COLLUDING, Plan
 from discreet.aggregation.secure_sum.refusals import MalformedMessage, OutOfTurn, Refused
-from discreet.aggregation.secure_sum.terms import Step, Terms
+from discreet.aggregation.secure_sum.sum_client import SumClient
+from discreet.aggregation.secure_sum.sum_messages import Advertised, Delivery, SumMessage, SurvivorAgreements, Survivors
+from discreet.aggregation.secure_sum.sum_plan import COLLUDING, SumPlan
+from discreet.aggregation.secure_sum.sum_terms import Step, SumTerms
 from discreet.errors import DiscreetError, InputError
+from discreet.nodes.node_transport import Assignment, Contribute, OpenJob
 from discreet.nodes.requests import (
     NO_CONTEXT,
     Begin,
     Done,
+    NodeRefusal,
     Proceed,
-    Refusal,
     Unknown,
     job_digest,
     purpose,
     read_request,
     task_digest,
 )
-from discreet.nodes.transport import Assignment, Contribute, OpenJob
 
 BITS = 64
 """Nodes give int64 vectors, summed mod 2⁶⁴."""
@@ -65,8 +65,8 @@ class NoContribution(Refused):
 class _Round:
     """The round that a host is in."""
 
-    terms: Terms
-    client: Client
+    terms: SumTerms
+    client: SumClient
     contribute: Contribute
     task: bytes
 
@@ -109,14 +109,14 @@ class Host:
                 done = self._begin(asked) if isinstance(asked, Begin) else self._proceed(asked)
             except Exception as error:
                 refusal = error if isinstance(error, Refused) else _own(error)
-                lasting = isinstance(refusal, WrongTerms | NoContribution)
+                permanent = isinstance(refusal, WrongTerms | NoContribution)
                 reason = f"{type(refusal).__name__}: {refusal}"
-                return Refusal(context=context, reason=reason, lasting=lasting).to_bytes()
+                return NodeRefusal(context=context, reason=reason, permanent=permanent).to_bytes()
             if done is None:
                 return Unknown(context=context).to_bytes()
             return Done(context=context, message=done.to_bytes()).to_bytes()
 
-    def _begin(self, asked: Begin) -> Message | None:
+    def _begin(self, asked: Begin) -> SumMessage | None:
         """Step 0 of a round, or None if the job must be told first."""
         terms = self._checked_terms(asked)
         if terms.round_id in self._begun:
@@ -125,10 +125,10 @@ class Host:
         if contribute is None:
             return None
         _remember(self._begun, terms.round_id, None, MAX_NAMES)
-        self._round = _Round(terms, Client(terms, self._identity), contribute, asked.task)
+        self._round = _Round(terms, SumClient(terms, self._identity), contribute, asked.task)
         return self._round.client.advertise()
 
-    def _checked_terms(self, asked: Begin) -> Terms:
+    def _checked_terms(self, asked: Begin) -> SumTerms:
         """The terms with this node's own roster, if they are such as a node accepts."""
         strangers = set(asked.invited) - self._roster.keys()
         if strangers:
@@ -142,7 +142,7 @@ class Host:
         keys = {node: self._roster[node] for node in asked.invited}
         meaning = purpose(asked.job, asked.task, self._roster)
         try:
-            terms = Terms(asked.round_id, keys, self._checked_plan(asked), asked.length, asked.bits, meaning)
+            terms = SumTerms(asked.round_id, keys, self._checked_plan(asked), asked.length, asked.bits, meaning)
         except ValueError as error:
             raise WrongTerms(str(error)) from error
         if terms.digest != asked.context:
@@ -151,13 +151,15 @@ class Host:
             )
         return terms
 
-    def _checked_plan(self, asked: Begin) -> Plan:
+    def _checked_plan(self, asked: Begin) -> SumPlan:
         """The plan, if it is one of the two that nodes accept, and hides a node from a tenth of all that there are.
 
         The server chose whom to invite, so all of those that collude with it may be among them.
         """
         size, known = len(asked.invited), len(self._roster)
-        plan = next((p for p in (Plan.default(size), Plan.complete(size, size)) if astuple(p) == asked.plan), None)
+        plan = next(
+            (p for p in (SumPlan.default(size), SumPlan.complete(size, size)) if astuple(p) == asked.plan), None
+        )
         if plan is None:
             raise WrongTerms(f"the plan of the round is not the one for {size} nodes")
         colluding = max(1, int(COLLUDING * known))
@@ -178,7 +180,7 @@ class Host:
             self._jobs.move_to_end(asked.job)
         return self._jobs.get(asked.job)
 
-    def _proceed(self, asked: Proceed) -> Message:
+    def _proceed(self, asked: Proceed) -> SumMessage:
         """A later step. One that refuses ends the round for this node, as the secure sum wants it."""
         now = self._round
         if now is None or now.terms.digest != asked.context:
@@ -191,7 +193,7 @@ class Host:
             self._round = None
             raise
 
-    def _step(self, now: _Round, asked: Proceed) -> Message:
+    def _step(self, now: _Round, asked: Proceed) -> SumMessage:
         match asked.step:
             case Step.SHARE:
                 return now.client.share_keys(Advertised.from_bytes(asked.message))
@@ -204,7 +206,7 @@ class Host:
             case Step.AGREE:
                 return now.client.agree(Survivors.from_bytes(asked.message))
             case _:
-                return now.client.unmask(Agreements.from_bytes(asked.message))
+                return now.client.unmask(SurvivorAgreements.from_bytes(asked.message))
 
     def _contribution(self, now: _Round, task: bytes) -> Contribution:
         terms = now.terms

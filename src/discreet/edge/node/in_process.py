@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from discreet.aggregation.secure_sum.keys import Identity
 from discreet.edge.node.host import Host
-from discreet.edge.node.training import TrainingNode
+from discreet.edge.node.training_node import TrainingNode
 from discreet.errors import DiscreetError
-from discreet.methods.across import AcrossNodes
-from discreet.methods.base import Task
+from discreet.methods.method import TrainingTask
+from discreet.methods.node_rounds import NodeRounds
 from discreet.methods.setup import Part
 from discreet.methods.training_job import Description
 from discreet.nodes import Answer, Contribute, LocalNodes
 
 
-def hosts_in_process(task: Task, count: int) -> tuple[dict[int, Answer], dict[int, bytes]]:
+def hosts_in_process(task: TrainingTask, count: int) -> tuple[dict[int, Answer], dict[int, bytes]]:
     """The hosts of `count` nodes, each with its part of the task's readers, and their roster; chance is by the seed."""
     if count < 2:
         raise DiscreetError(f"a secure sum needs at least 2 nodes, not {count}")
@@ -29,7 +29,7 @@ def hosts_in_process(task: Task, count: int) -> tuple[dict[int, Answer], dict[in
     return {node: host(node) for node in identities}, roster
 
 
-def on_one_machine(task: Task, count: int) -> AcrossNodes:
+def on_one_machine(task: TrainingTask, count: int) -> NodeRounds:
     """The same rounds with all nodes in this process."""
     hosts, roster = hosts_in_process(task, count)
-    return AcrossNodes(LocalNodes(hosts), roster, simulated=True)
+    return NodeRounds(LocalNodes(hosts), roster, simulated=True)

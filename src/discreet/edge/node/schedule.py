@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 
-from discreet.nodes.transport import Answer
+from discreet.nodes.node_transport import Answer
 
 STEP = 1 / 16
 """Seconds until the earliest answer."""

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.errors import DiscreetError, InputError
-from discreet.files import lasting_file
+from discreet.files import durable_file
 from discreet.privacy.guarantee import Guarantee, shown_epsilon
 from discreet.protocol.infinity import to_plain
 
-MOST_DELTA = 1e-4
+MAX_DELTA = 1e-4
 """δ of all jobs together, where ε has a limit at all."""
 
 _ROUNDING = 1 + 1e-9
@@ -28,11 +28,11 @@ class Spending:
 
     Attributes:
         folder: Where they are kept. Who removes it forgets what was spent.
-        most_epsilon: The node's limit of ε in all; infinite if it takes part in what protects nobody.
+        max_epsilon: The node's limit of ε in all; infinite if it takes part in what protects nobody.
     """
 
     folder: Path
-    most_epsilon: float
+    max_epsilon: float
 
     def charge(self, job: str, cost: Guarantee) -> None:
         """Enter a job, named by a digest, with what it costs; the same job is charged once.
@@ -42,7 +42,7 @@ class Spending:
         """
         self.check(job, cost)
         told = {"epsilon": to_plain(cost.epsilon), "delta": cost.delta}
-        with lasting_file(self._path(job)) as draft:
+        with durable_file(self._path(job)) as draft:
             draft.write_text(json.dumps(told) + "\n", encoding="utf-8")
 
     def check(self, job: str, cost: Guarantee) -> None:
@@ -51,18 +51,18 @@ class Spending:
         others = [_cost(other) for other in sorted(self.folder.glob("*.json")) if other != path]
         whom = f"per {cost.unit} ({cost.adjacency})"
         total = math.fsum([cost.epsilon, *(epsilon for epsilon, _ in others)])
-        if total > self.most_epsilon * _ROUNDING:
+        if total > self.max_epsilon * _ROUNDING:
             endless = math.isinf(cost.epsilon)
             asked = "a method that guarantees nothing" if endless else f"ε = {shown_epsilon(cost.epsilon)}"
             delta = "" if endless else f", δ = {cost.delta:.3g} {whom}"
             before = f" after {total - cost.epsilon:.4g} for other jobs" if others and not endless else ""
             raise DiscreetError(
-                f"{asked}{delta}{before} is more than the ε = {self.most_epsilon:g} that this node allows in all"
+                f"{asked}{delta}{before} is more than the ε = {self.max_epsilon:g} that this node allows in all"
             )
         deltas = math.fsum([cost.delta, *(delta for _, delta in others)])
-        if math.isfinite(self.most_epsilon) and deltas > MOST_DELTA * _ROUNDING:
+        if math.isfinite(self.max_epsilon) and deltas > MAX_DELTA * _ROUNDING:
             raise DiscreetError(
-                f"δ = {cost.delta:.3g} {whom} with other jobs is more than the {MOST_DELTA:g} that nodes allow in all"
+                f"δ = {cost.delta:.3g} {whom} with other jobs is more than the {MAX_DELTA:g} that nodes allow in all"
             )
 
     def charged(self, job: str) -> bool:

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.edge.reader.settings import Settings
-from discreet.edge.reader.terms import Terms
+from discreet.edge.reader.publisher_terms import PublisherTerms
+from discreet.edge.reader.reader_settings import ReaderSettings
 from discreet.privacy.guarantee import Guarantee, Scope
 from discreet.privacy.ledger import Ledger, LedgerError, LedgerMissing, LedgerUntrusted, Statement, read_statement
 
 
-def open_ledger(folder: Path, terms: Terms, clock: Callable[[], float], last_epoch: int | None) -> tuple[Ledger, bool]:
+def open_ledger(
+    folder: Path, terms: PublisherTerms, clock: Callable[[], float], last_epoch: int | None
+) -> tuple[Ledger, bool]:
     """The ledger, and whether it had to be recovered.
 
     Budget and schedule are those of the first terms. A ledger that cannot be trusted, or is gone while clicks are
@@ -36,7 +38,7 @@ def open_ledger(folder: Path, terms: Terms, clock: Callable[[], float], last_epo
     return Ledger(folder, kept.budget, kept.schedule, clock=clock), True
 
 
-def stopped(ledger: Ledger, terms: Terms) -> str | None:
+def stopped(ledger: Ledger, terms: PublisherTerms) -> str | None:
     """Why nothing may be released under these terms; None if it may."""
     ours = {"schedule": ledger.schedule, "adjacency": ledger.budget.adjacency, "lifetime ε": ledger.budget.epsilon}
     theirs = {"schedule": terms.schedule, "adjacency": terms.adjacency, "lifetime ε": terms.lifetime}
@@ -58,7 +60,7 @@ class DeviceStatement:
     """
 
     ledger: Statement
-    settings: Settings
+    settings: ReaderSettings
     clicks: int
     open_clicks: int
     categories: dict[str, int]

@@ -14,14 +14,14 @@ from pathlib import Path
 import numpy as np
 
 from discreet.edge.reader.account import DeviceStatement, open_ledger, stopped
-from discreet.edge.reader.articles import Article, Catalogue
-from discreet.edge.reader.history import Click, History, Plan, Slate
-from discreet.edge.reader.ranking import Ranked, rank
+from discreet.edge.reader.device_catalogue import Article, DeviceCatalogue
+from discreet.edge.reader.history import Click, History, ShownSlate, SketchPlan
+from discreet.edge.reader.local_ranking import Ranked, rank
+from discreet.edge.reader.publisher_terms import PublisherTerms
+from discreet.edge.reader.reader_settings import ReaderSettings
 from discreet.edge.reader.reports import label, label_mechanism, sketch_mechanism
-from discreet.edge.reader.settings import Settings
-from discreet.edge.reader.terms import Terms
 from discreet.privacy.ledger import BudgetExhausted, Ledger
-from discreet.privacy.mechanisms.base import Mechanism
+from discreet.privacy.mechanisms.mechanism import Mechanism
 from discreet.privacy.mechanisms.subset_selection import SubsetSelection
 from discreet.privacy.noise import SecureNoise
 from discreet.privacy.release import Release
@@ -29,7 +29,7 @@ from discreet.protocol.check import limits
 
 
 @dataclass(frozen=True)
-class Sketch:
+class OwnSketch:
     """The release of one epoch. `clicks`, how many it was computed from, is None where that is a secret."""
 
     epoch: int
@@ -55,8 +55,8 @@ class Device:
     def __init__(
         self,
         folder: Path,
-        terms: Terms,
-        catalogue: Catalogue,
+        terms: PublisherTerms,
+        catalogue: DeviceCatalogue,
         *,
         clock: Callable[[], float] = time.time,
         random_id: Callable[[], str] = lambda: secrets.token_hex(16),
@@ -65,7 +65,7 @@ class Device:
         self.catalogue = catalogue
         self._clock = clock
         self._random_id = random_id
-        self._sketched: dict[int, Sketch] = {}
+        self._sketched: dict[int, OwnSketch] = {}
         self.history, self._ledger, self.recovered = self._open(Path(folder))
 
     @property
@@ -74,13 +74,13 @@ class Device:
         return stopped(self._ledger, self.terms)
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> ReaderSettings:
         """The reader's choices."""
         kept = self.history.setting("choices")
-        return Settings() if kept is None else Settings.from_json(json.loads(kept))
+        return ReaderSettings() if kept is None else ReaderSettings.from_json(json.loads(kept))
 
     @settings.setter
-    def settings(self, choices: Settings) -> None:
+    def settings(self, choices: ReaderSettings) -> None:
         before = self.settings
         if choices.epsilon != before.epsilon:
             choices.require_within(self.terms)
@@ -93,7 +93,7 @@ class Device:
         """The epoch of the public schedule that a click of this moment belongs to."""
         return self._ledger.current_epoch()
 
-    def show(self, slate: Slate) -> str | None:
+    def show(self, slate: ShownSlate) -> str | None:
         """Remember a slate that came from the server; its name, or None if clicks in it belong to no slate.
 
         It takes clicks if it is new, names no article twice, and has enough articles of the catalogue that a label
@@ -127,7 +127,7 @@ class Device:
             )
         )
 
-    def sketches(self) -> list[Sketch]:
+    def sketches(self) -> list[OwnSketch]:
         """A sketch of each finished epoch, made when it is first asked for and then kept.
 
         Asking again releases nothing new. Where the budget does not allow a new one, the old ones answer. An epoch
@@ -153,7 +153,7 @@ class Device:
         topics = [self._topic(click) for click in self.history.clicks() if click.is_open]
         return np.bincount(topics, minlength=self.terms.topics).tolist() if topics else None
 
-    def finished_slates(self) -> Iterator[tuple[Slate, bytes | None]]:
+    def finished_slates(self) -> Iterator[tuple[ShownSlate, bytes | None]]:
         """The slates whose labels are due, each with its label, if there is one to report.
 
         A slate is due when another one followed or its epoch is over.
@@ -185,7 +185,7 @@ class Device:
         """The history goes, and all releases kept from it. The debits stay: what was told was told."""
         self._ledger.forget()
         self.history.forget()
-        self.settings = Settings(self.settings.epsilon)
+        self.settings = ReaderSettings(self.settings.epsilon)
         self._sketched.clear()
 
     def statement(self) -> DeviceStatement:
@@ -201,15 +201,15 @@ class Device:
         history = History(folder / "history.sqlite")
         return history, *open_ledger(folder / "ledger", self.terms, self._clock, history.last_epoch())
 
-    def _kept_sketch(self, plan: Plan) -> Sketch | None:
+    def _kept_sketch(self, plan: SketchPlan) -> OwnSketch | None:
         answer = self._ledger.kept("sketch", plan.epoch)
         if answer is None:
             return None
-        sketch = Sketch(plan.epoch, plan.told, answer.payload, answer.guarantee.epsilon)
+        sketch = OwnSketch(plan.epoch, plan.told, answer.payload, answer.guarantee.epsilon)
         self._sketched[plan.epoch] = sketch
         return sketch
 
-    def _new_sketch(self, epoch: int) -> Plan | None:
+    def _new_sketch(self, epoch: int) -> SketchPlan | None:
         """Plan an epoch's sketch and make it. An epoch with a plan or a debit is never released again.
 
         A topic of one or two articles would name them, so there are no sketches while there is one, or no catalogue.
@@ -220,15 +220,15 @@ class Device:
         clicks, terms = self._sensitive(epoch), self.terms
         if (not clicks and not terms.hide_length) or self._ledger.is_paid("sketch", epoch):
             return None
-        plan = Plan(epoch, terms.space, None if terms.hide_length else len(clicks), self._random_id())
+        plan = SketchPlan(epoch, terms.space, None if terms.hide_length else len(clicks), self._random_id())
         self.history.add_plan(plan)
         mechanism = sketch_mechanism(terms.topics, terms.epsilon_sketch, hide_length=terms.hide_length)
         payload = self._release("sketch", epoch, "", mechanism, [self._topic(click) for click in clicks])
         if payload is not None:
-            self._sketched[epoch] = Sketch(epoch, plan.told, payload, terms.epsilon_sketch)
+            self._sketched[epoch] = OwnSketch(epoch, plan.told, payload, terms.epsilon_sketch)
         return plan
 
-    def _label(self, slate: Slate, epoch: int, clicks: Sequence[Click]) -> bytes | None:
+    def _label(self, slate: ShownSlate, epoch: int, clicks: Sequence[Click]) -> bytes | None:
         """One of the clicks in the epoch of the slate's first one, drawn at random, for the slate as it was sent."""
         kept = self._ledger.kept("label", epoch, part=slate.name) if clicks else None
         if kept is not None:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.edge.reader.articles import Article
+from discreet.edge.reader.device_catalogue import Article
 from discreet.errors import DiscreetError
 from discreet.protocol.check import API, limits
 
@@ -58,7 +58,7 @@ class Click:
 
 
 @dataclass(frozen=True)
-class Slate:
+class ShownSlate:
     """The articles that a server sent, in its order, with its name for them and its signature."""
 
     id: str
@@ -75,7 +75,7 @@ class Slate:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SketchPlan:
     """What was decided about an epoch before its sketch was made, for ever.
 
     Attributes:
@@ -152,7 +152,7 @@ class History:
         with self._transaction() as connection:
             return {row[0] for row in connection.execute("SELECT DISTINCT epoch FROM click")}
 
-    def add_slate(self, slate: Slate, epoch: int) -> bool:
+    def add_slate(self, slate: ShownSlate, epoch: int) -> bool:
         """Remember a slate that was shown; False for one whose name is known, which is never kept again."""
         kept = json.dumps([slate.id, slate.model, slate.articles, slate.signature])
         with self._transaction() as connection:
@@ -160,13 +160,13 @@ class History:
             added = connection.execute("INSERT OR IGNORE INTO shown VALUES (NULL, ?, ?, ?)", row)
             return added.rowcount == 1
 
-    def slate(self, name: str) -> Slate | None:
+    def slate(self, name: str) -> ShownSlate | None:
         """The slate of this name, while it takes clicks."""
         with self._transaction() as connection:
             row = connection.execute("SELECT slate FROM shown WHERE name = ? AND slate IS NOT NULL", (name,)).fetchone()
         return None if row is None else _slate(row[0])
 
-    def finished_slates(self, current_epoch: int) -> list[Slate]:
+    def finished_slates(self, current_epoch: int) -> list[ShownSlate]:
         """The slates that another one followed, or whose epoch is not the current one, in the order they were shown."""
         with self._transaction() as connection:
             rows = connection.execute(
@@ -183,13 +183,13 @@ class History:
             if report is not None:
                 _add_report(connection, report)
 
-    def plans(self) -> dict[int, Plan]:
+    def plans(self) -> dict[int, SketchPlan]:
         """What was decided, by epoch."""
         with self._transaction() as connection:
             rows = connection.execute("SELECT epoch, space, told, pseudonym, reported FROM plan").fetchall()
-        return {row[0]: Plan(*row) for row in rows}
+        return {row[0]: SketchPlan(*row) for row in rows}
 
-    def add_plan(self, plan: Plan) -> None:
+    def add_plan(self, plan: SketchPlan) -> None:
         """Decide about an epoch, before anything is released."""
         row = (plan.epoch, plan.space, plan.told, plan.pseudonym, plan.reported)
         with self._transaction() as connection:
@@ -262,9 +262,9 @@ class History:
         return DiscreetError(f"{self.path}: the history cannot be read or written ({error})")
 
 
-def _slate(kept: str) -> Slate:
+def _slate(kept: str) -> ShownSlate:
     name, model, articles, signature = json.loads(kept)
-    return Slate(name, model, tuple(articles), signature)
+    return ShownSlate(name, model, tuple(articles), signature)
 
 
 def _add_report(connection: sqlite3.Connection, report: str) -> None:

@@ -8,20 +8,20 @@ from pathlib import Path
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.edge.vendor.book import Book, Given
-from discreet.edge.vendor.sharing import BOOK
+from discreet.edge.vendor.contribution_record import ContributionRecord, RecordedContribution
+from discreet.edge.vendor.sharing_node import BOOK
 from discreet.errors import InputError
 from discreet.vendors.gibbs import FittedGibbs, GibbsMF
-from discreet.vendors.method import Predictor
 from discreet.vendors.methods.baselines import Local
 from discreet.vendors.partition import Fold, folds
 from discreet.vendors.sharing.contributions import UNIT
 from discreet.vendors.sharing.reading import prior_of_others
 from discreet.vendors.sharing.releases import Releases, load_complete
+from discreet.vendors.vendor_method import Predictor
 
 
 @dataclass(frozen=True, eq=False)
-class Reader:
+class ReleaseReader:
     """One vendor's view of the releases.
 
     Attributes:
@@ -31,7 +31,7 @@ class Reader:
     """
 
     releases: Releases
-    given: tuple[Given, ...]
+    given: tuple[RecordedContribution, ...]
 
     def predictor(self, own: Ratings, model: GibbsMF, seed: int) -> FittedGibbs:
         """The vendor's own model, with what the others' statistics say as its prior."""
@@ -50,20 +50,20 @@ class Gain:
     tested: int
 
 
-def open_reader(path: Path, folder: Path) -> Reader:
+def open_reader(path: Path, folder: Path) -> ReleaseReader:
     """The releases at `path` for the vendor whose node has kept in `folder` what it gave.
 
     Raises:
         InputError: the vendor has not given to these.
     """
     releases = load_complete(path)
-    given = Book(folder / BOOK).given(releases.job)
+    given = ContributionRecord(folder / BOOK).given(releases.job)
     if [one.task for one in given] != [one.task for one in releases.asked]:
         raise InputError(folder, f"its vendor has not given to the releases in {path}, so it cannot take off its own")
-    return Reader(releases, tuple(given))
+    return ReleaseReader(releases, tuple(given))
 
 
-def gain(reader: Reader, own: Ratings, model: GibbsMF, seed: int) -> Gain:
+def gain(reader: ReleaseReader, own: Ratings, model: GibbsMF, seed: int) -> Gain:
     """What the releases bring to a vendor, on a random tenth of its ratings.
 
     Of the tested ratings the others' sums know nothing; the questions were chosen from totals in which they are, under

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from discreet.edge.node.host import Host
-from discreet.edge.vendor.sharing import job_opener
+from discreet.edge.vendor.sharing_node import job_opener
 from discreet.errors import InputError
 from discreet.files import creating_folder
 from discreet.nodes import Answer
@@ -22,7 +22,7 @@ def trial_nodes(folder: Path, data: Path, vendors: int) -> None:
     """
     if not (folder.exists() and any(folder.iterdir())):
         with creating_folder(folder) as draft:
-            write_nodes(draft, data, vendors, most_epsilon=float("inf"), noise="simulated")
+            write_nodes(draft, data, vendors, max_epsilon=float("inf"), noise="simulated")
         return
     nodes = {number: read_node(path) for number, path in node_folders(folder).items()}
     parts = {number: (node.data.resolve(), node.part_of()) for number, node in nodes.items()}

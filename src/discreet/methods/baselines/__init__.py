@@ -12,10 +12,10 @@ import numpy as np
 
 from discreet.data.news import Impressions
 from discreet.errors import DiscreetError
-from discreet.methods.base import Method, Scores, State, Task
-from discreet.methods.baselines import known
-from discreet.methods.baselines.choice import fit_choice_weights
+from discreet.methods.baselines import event_counts as known
+from discreet.methods.baselines.conditional_logit import fit_choice_weights
 from discreet.methods.baselines.similarity import history_similarity
+from discreet.methods.method import Method, Scores, State, TrainingTask
 
 
 class Baseline(Method):
@@ -28,7 +28,7 @@ class Random(Baseline):
 
     name = "random"
 
-    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
+    def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
         """A uniform score for each shown article."""
         return np.random.default_rng(seed).random(len(impressions.shown))
 
@@ -47,7 +47,7 @@ class Popularity(Baseline):
         if not self.prior_shows > 0:
             raise DiscreetError(f"popularity: prior_shows must be above 0, not {self.prior_shows}")
 
-    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
+    def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
         """Log of the shrunk rate, from all impressions before each impression's own time."""
         splits = list(task.data.splits.values())
         moment = np.repeat(impressions.time, impressions.slate_sizes)
@@ -64,7 +64,7 @@ class Recency(Baseline):
 
     name = "recency"
 
-    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
+    def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
         """Minus the log of the age in hours."""
         moment = np.repeat(impressions.time, impressions.slate_sizes)
         published = task.data.articles.published[impressions.shown]
@@ -79,7 +79,7 @@ class Content(Baseline):
 
     name = "content"
 
-    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
+    def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
         """Cosine of candidate and mean history; 0 for a reader without history."""
         return history_similarity(task.text_vectors.matrix, impressions)
 
@@ -91,13 +91,13 @@ class Combined(Baseline):
     name = "combined"
     parts = (Content(), Popularity(), Recency())
 
-    def train(self, task: Task, seed: int, checkpoint: Path | None = None) -> State:
-        """Fit one weight for each part by the likelihood of the clicks (see `choice`)."""
+    def train(self, task: TrainingTask, seed: int, checkpoint: Path | None = None) -> State:
+        """Fit one weight for each part by the likelihood of the clicks (see `conditional_logit`)."""
         train = task.data.splits["train"]
         features = np.stack([part.score(task, {}, train, seed) for part in self.parts], axis=1)
         return {"weights": fit_choice_weights(features, train)}
 
-    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
+    def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
         """The weighted sum of the parts' scores."""
         scores = [part.score(task, {}, impressions, seed) for part in self.parts]
         return sum((w * s for w, s in zip(state["weights"], scores, strict=True)), np.zeros(len(impressions.shown)))

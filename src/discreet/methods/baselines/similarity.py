@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.data.news import Impressions
-from discreet.methods.base import Scores
+from discreet.methods.method import Scores
 from discreet.progress import track
 
 _CHUNK = 2048  # impressions at a time; bounds memory to some hundred megabytes for 400-dimensional vectors

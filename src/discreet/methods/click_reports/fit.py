@@ -24,7 +24,7 @@ from discreet.methods.click_reports.likelihood import keep_of, report_likelihood
 Floats = NDArray[np.float64]
 
 _STEPS = 60
-_FEWEST = 50
+_MIN_LABELS = 50
 _JUDGED = 0.25
 """The share of the reports, the latest ones, by which models are chosen."""
 
@@ -103,12 +103,12 @@ class Fitted:
 
     Attributes:
         weights: The weights.
-        heeds_sketches: Whether a ranking by the released sketches should use them at all.
+        uses_sketches: Whether a ranking by the released sketches should use them at all.
         gained: What each model gains over a blind guess on the later reports, in mean log-likelihood.
     """
 
     weights: Weights
-    heeds_sketches: bool
+    uses_sketches: bool
     gained: dict[str, float]
 
 
@@ -119,7 +119,7 @@ def train_on_reports(reported: Reported) -> Fitted:
     latest[known[int(len(known) * (1 - _JUDGED)) :]] = True
     early, late = reported.reported & ~latest, reported.reported & latest
     content = Weights.untrained(reported.terms.shape[1], reported.coordinates.shape[1], reported.interest.shape[1])
-    if early.sum() < _FEWEST or late.sum() < _FEWEST:
+    if early.sum() < _MIN_LABELS or late.sum() < _MIN_LABELS:
         return Fitted(content, True, {})
     learnt = _most_probable(reported, early, content, everything=True)
     common = _most_probable(reported, early, content, everything=False)
@@ -127,15 +127,15 @@ def train_on_reports(reported: Reported) -> Fitted:
     guess = _likelihoods(reported, late, replace(content, content=0.0))
     gained = {name: _likelihoods(reported, late, weights) - guess for name, weights in models.items()}
     best = "everything" if gained["everything"].mean() > gained["content"].mean() else "content"
-    heeds = not _clearly_better(gained["no readers"], gained[best])
+    uses_sketches = not _clearly_better(gained["no readers"], gained[best])
     weights = content
     if best == "everything":
         weights = _most_probable(reported, reported.reported, content, everything=True)
-    elif not heeds:
+    elif not uses_sketches:
         weights = replace(
             _most_probable(reported, reported.reported, content, everything=False), content=content.content
         )
-    return Fitted(weights, heeds, {name: float(gain.mean()) for name, gain in gained.items()})
+    return Fitted(weights, uses_sketches, {name: float(gain.mean()) for name, gain in gained.items()})
 
 
 def _clearly_better(one: Floats, other: Floats) -> bool:

@@ -16,19 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, gammaln
 
-from discreet.methods.base import State
+from discreet.methods.method import State
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_LEAST_SHARE = 0.002
+_MIN_SHARE = 0.002
 _CONCENTRATIONS = np.geomspace(0.5, 200.0, 61)
-_MOST_EXACT, _MOST_SUMMED, _AT_ONCE = 400, 16, 256
+_MAX_EXACT_LENGTH, _MAX_SUMMED_RELEASES, _AT_ONCE = 400, 16, 256
 _BETWEEN_READERS = 0.005
 """A first guess of the variance of shares between readers, to weigh them; the result hardly depends on it."""
 
 
-class Reader(Protocol):
+class ReaderPrior(Protocol):
     """What is known of readers in general, and how a sketch makes it particular."""
 
     @property
@@ -118,7 +118,7 @@ class TopicPrior:
         if not len(length):
             return cls(np.full(counts.shape[1], 1 / counts.shape[1]), float(_CONCENTRATIONS[-1]), epsilon)
         weight = 1 / (_BETWEEN_READERS * length**2 + noise + length / counts.shape[1])
-        mean = np.maximum((weight * length) @ counts / (weight @ length**2), _LEAST_SHARE)
+        mean = np.maximum((weight * length) @ counts / (weight @ length**2), _MIN_SHARE)
         mean /= mean.sum()
         spread = ((counts - length[:, None] * mean) ** 2).sum(axis=1) - counts.shape[1] * noise
         unlike = float((mean * (1 - mean)).sum())
@@ -146,7 +146,7 @@ class TopicPrior:
         """
         if math.isinf(self.epsilon):
             return counts
-        if length > _MOST_EXACT or releases > _MOST_SUMMED:
+        if length > _MAX_EXACT_LENGTH or releases > _MAX_SUMMED_RELEASES:
             s, prior = self.concentration, length * self.mean
             variance = prior * (1 - self.mean) * (length + s) / (1 + s)
             trust = variance / (variance + releases * noise_variance(self.epsilon))

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from discreet.data.news import Impressions
 from discreet.edge.reader.reports import LabelMechanism
 from discreet.errors import DiscreetError
-from discreet.methods.base import Method, Scores, State, Task
 from discreet.methods.baselines.similarity import mean_of_history
+from discreet.methods.click_reports.click_evidence import Evidence
 from discreet.methods.click_reports.collect import (
     Sender,
     Sketches,
@@ -24,11 +24,11 @@ from discreet.methods.click_reports.collect import (
     collect_sketches,
     release_plan,
 )
-from discreet.methods.click_reports.features import PublicSide, non_personal_terms
 from discreet.methods.click_reports.fit import Reported, Weights, train_on_reports
-from discreet.methods.click_reports.interest import Reader
-from discreet.methods.click_reports.popularity import Evidence
+from discreet.methods.click_reports.interest import ReaderPrior
 from discreet.methods.click_reports.public import PublicSpace
+from discreet.methods.click_reports.public_side import PublicSide, non_personal_terms
+from discreet.methods.method import Method, Scores, State, TrainingTask
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 
 _RANKINGS = ("release", "device")
@@ -83,18 +83,18 @@ class OneShot(Method):
         """What a device makes of some clicks."""
 
     @abstractmethod
-    def learn_readers(self, sketches: Sketches) -> Reader:
+    def learn_readers(self, sketches: Sketches) -> ReaderPrior:
         """What the sketches tell of readers in general."""
 
     @abstractmethod
-    def readers(self, state: State) -> Reader:
+    def readers(self, state: State) -> ReaderPrior:
         """What `learn_readers` found, from a run's state."""
 
     @abstractmethod
     def label_mechanism(self, slate_size: int) -> LabelMechanism:
         """How a label is reported."""
 
-    def train(self, task: Task, seed: int, checkpoint: Path | None = None) -> State:
+    def train(self, task: TrainingTask, seed: int, checkpoint: Path | None = None) -> State:
         """Learn from the reports of the train split: topics from public text, then everything else from reports."""
         space = PublicSpace.of(task, self.topic_count)
         public = PublicSide.of(task, space)
@@ -119,10 +119,10 @@ class OneShot(Method):
             **space.to_state(),
             **readers.to_state(),
             "weights": fitted.weights.flat(),
-            "heeds_sketches": np.array([fitted.heeds_sketches]),
+            "heeds_sketches": np.array([fitted.uses_sketches]),
         }
 
-    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
+    def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
         """Score with what was released, or on the device with the exact history; labels count once they were sent."""
         space = PublicSpace.from_state(state)
         public = PublicSide.of(task, space)
@@ -171,12 +171,12 @@ class OneShot(Method):
             mechanism=mechanism,
         )
 
-    def release_plan(self, task: Task, later: Impressions | None) -> dict[int, list[NDArray[np.int32]]]:
+    def release_plan(self, task: TrainingTask, later: Impressions | None) -> dict[int, list[NDArray[np.int32]]]:
         """The clicks of each release of each reader."""
         return release_plan(task.data.splits["train"], later, self.epochs)
 
     def _sketches(
-        self, task: Task, public: PublicSide, space: PublicSpace, later: Impressions | None, seed: int
+        self, task: TrainingTask, public: PublicSide, space: PublicSpace, later: Impressions | None, seed: int
     ) -> Sketches:
         plan, send = self.release_plan(task, later), self.sender(public, space)
         return collect_sketches(plan, len(task.data.readers), self.topic_count, send, seed)
@@ -197,13 +197,13 @@ def split(epsilon: float, label_share: float) -> tuple[float, float]:
     return float(label), float(whole - label)
 
 
-def _known_by(task: Task, impressions: Impressions) -> list[Impressions]:
+def _known_by(task: TrainingTask, impressions: Impressions) -> list[Impressions]:
     """The splits that began before `impressions` ended; of each only what is earlier than an impression counts."""
     end = int(impressions.time[-1]) if len(impressions) else 0
     return [part for part in task.data.splits.values() if len(part) and int(part.time[0]) <= end]
 
 
-def _interest(readers: Reader, sketches: Sketches, impressions: Impressions) -> NDArray[np.float64]:
+def _interest(readers: ReaderPrior, sketches: Sketches, impressions: Impressions) -> NDArray[np.float64]:
     """The interest of each impression's reader; zero, that of the mean reader, where nothing was released."""
     by_reader = readers.interest(sketches.values, sketches.clicks, sketches.releases)
     rows = sketches.rows_of(impressions)

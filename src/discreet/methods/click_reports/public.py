@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError
-from discreet.methods.base import State, Task
+from discreet.methods.method import State, TrainingTask
 from discreet.text.encode import encode_texts
 from discreet.text.topics import TopicSpace, find_topics
 from discreet.text.word_vectors import unit_rows
@@ -51,7 +51,7 @@ class PublicSpace:
     spread: Floats
 
     @classmethod
-    def of(cls, task: Task, topics: int) -> PublicSpace:
+    def of(cls, task: TrainingTask, topics: int) -> PublicSpace:
         """Find topics, axes and scales in the catalogue's titles and in what was shown; once for each task."""
         key = (cls, topics)
         if key not in task.found:
@@ -60,7 +60,7 @@ class PublicSpace:
         return space
 
     @classmethod
-    def _find(cls, task: Task, topics: int) -> PublicSpace:
+    def _find(cls, task: TrainingTask, topics: int) -> PublicSpace:
         vectors = task.public_vectors.matrix
         categories = tuple(sorted(set(task.data.articles.categories)))
         axes = _principal_axes(vectors)
@@ -117,7 +117,7 @@ class PublicSpace:
         )
 
 
-def _topics_for(task: Task, count: int) -> TopicSpace:
+def _topics_for(task: TrainingTask, count: int) -> TopicSpace:
     """Topics of the titles that readers meet: half of them drawn from the catalogue, half from what was shown.
 
     Old articles are in the histories, new ones in the slates, and what is shown often matters more.

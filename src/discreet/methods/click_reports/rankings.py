@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from discreet.data.news import Impressions
 from discreet.evaluation.metrics import RankingMetrics, ranking_metrics
 from discreet.evaluation.uncertainty import estimate
-from discreet.methods.base import State, Task
 from discreet.methods.click_reports.oneshot import OneShot
+from discreet.methods.method import State, TrainingTask
 
 _MEASURED = 400
 """On how many impressions: each of them ranks the whole catalogue."""
@@ -25,7 +25,7 @@ _BEHIND = 1e6
 
 
 def three_rankings(
-    method: OneShot, task: Task, state: State, impressions: Impressions, seed: int, *, shortlist: int = 200
+    method: OneShot, task: TrainingTask, state: State, impressions: Impressions, seed: int, *, shortlist: int = 200
 ) -> dict[str, RankingMetrics]:
     """What local, shortlist and server ranking achieve on some of the impressions, evenly spread in time."""
     some = impressions.select(np.unique(np.linspace(0, len(impressions) - 1, _MEASURED).astype(np.int64)))

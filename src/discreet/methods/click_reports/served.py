@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError
-from discreet.methods.click_reports.features import TERMS
+from discreet.methods.click_reports.click_reports import ClickReports
 from discreet.methods.click_reports.fit import Weights
 from discreet.methods.click_reports.interest import TopicPrior
-from discreet.methods.click_reports.method import ClickReports
 from discreet.methods.click_reports.public import PublicSpace
+from discreet.methods.click_reports.public_side import TERMS
 from discreet.methods.run import Run
 from discreet.privacy.guarantee import Guarantee
 from discreet.text.topics import TopicSpace
@@ -32,7 +32,7 @@ class ServedModel:
     public: PublicSpace
     prior: TopicPrior
     weights: Weights
-    heeds_sketches: bool
+    uses_sketches: bool
     text_source: str
 
     @classmethod
@@ -69,7 +69,7 @@ class ServedModel:
         return self.method.epsilon_label
 
     @property
-    def heeds_labels(self) -> bool:
+    def uses_labels(self) -> bool:
         """Whether popularity counts for anything in this model."""
         return bool(self.weights.terms[TERMS.index("popularity")])
 
@@ -98,7 +98,7 @@ class ServedModel:
 
     def article_scores(self, vectors: Vectors, categories: Sequence[str]) -> Vectors:
         """The score of each article for one unit of interest in each topic."""
-        weights = self.weights if self.heeds_sketches else self.weights.without_readers()
+        weights = self.weights if self.uses_sketches else self.weights.without_readers()
         scores = weights.article_scores(self.public.content(vectors), self.public.coordinates(vectors, categories))
         return scores.astype(np.float32)
 

@@ -13,20 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.synthetic import news_world
-from discreet.methods.base import Task
-from discreet.methods.baselines.choice import fit_choice_weights
-from discreet.methods.front_page.features import FEATURES, device_features
-from discreet.methods.front_page.method import FrontPage
-from discreet.methods.front_page.public import PublicSide
+from discreet.methods.baselines.conditional_logit import fit_choice_weights
+from discreet.methods.front_page.front_page import FrontPage
+from discreet.methods.front_page.history_features import FEATURES, device_features
+from discreet.methods.front_page.public_articles import PublicArticles
+from discreet.methods.method import TrainingTask
 
 
 def world_weights(readers: int, seed: int, text: str) -> NDArray[np.float64]:
     """The most likely weights in one generated world, beside popularity without noise, of weight 1."""
     data = news_world(readers, seed=seed)
-    task, method = Task(data, text), FrontPage(epsilon=math.inf)
+    task, method = TrainingTask(data, text), FrontPage(epsilon=math.inf)
     dev = data.splits["dev"]
     popularity = method.log_rates(task, method.train(task, 0), dev, 0)
-    return fit_choice_weights(device_features(task, PublicSide.of(task), dev), dev, offset=popularity)
+    return fit_choice_weights(device_features(task, PublicArticles.of(task), dev), dev, offset=popularity)
 
 
 def main() -> int:

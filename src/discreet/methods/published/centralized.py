@@ -10,11 +10,11 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.data.news import Impressions
-from discreet.methods.base import Scores, State, Task
 from discreet.methods.in_rounds import InRounds
 from discreet.methods.learnt import learnt, score_learnt
+from discreet.methods.method import Scores, State, TrainingTask
 from discreet.methods.ranking import OnDevice, Serving
-from discreet.methods.server import open_server
+from discreet.methods.round_server import open_server
 from discreet.methods.setup import Setup, prepare
 from discreet.privacy.guarantee import Guarantee
 from discreet.training.clients import round_size
@@ -38,7 +38,7 @@ class Centralized(InRounds):
 
     batch: int = 32
 
-    def train(self, task: Task, seed: int, checkpoint: Path | None = None) -> State:
+    def train(self, task: TrainingTask, seed: int, checkpoint: Path | None = None) -> State:
         """Adam over as many batches as a federated method has readers in all its rounds."""
         setup = prepare(self, task, seed)
         steps = max(self.rounds, self.rounds * round_size(len(setup.clients), self.fraction) // self.batch)
@@ -65,6 +65,6 @@ class Centralized(InRounds):
         """The server has the exact history."""
         return OnDevice()
 
-    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
+    def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
         """Rank with the trained model."""
         return score_learnt(self, task, state, impressions, seed)

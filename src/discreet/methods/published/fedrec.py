@@ -15,20 +15,20 @@ import numpy as np
 from torch import Tensor
 
 from discreet.data.news import Impressions
-from discreet.methods.base import Scores, State, Task
 from discreet.methods.in_rounds import Federated
 from discreet.methods.learnt import learnt, score_learnt
+from discreet.methods.method import Scores, State, TrainingTask
 from discreet.methods.published.serving import checked_calibration, vector_serving
 from discreet.methods.ranking import Serving
-from discreet.methods.server import Federation, is_simulated, open_server, sums_over
+from discreet.methods.round_server import Federation, is_simulated, open_server, sums_over
 from discreet.methods.setup import ALL_READERS, Part, Setup, prepare
 from discreet.privacy.guarantee import Guarantee, Scope
-from discreet.privacy.mechanisms.base import Calibration
-from discreet.training.chance import Chance
-from discreet.training.lattice import Integers, ReadersSum
+from discreet.privacy.mechanisms.mechanism import Calibration
 from discreet.training.objective import Parameters
 from discreet.training.optimisers import FedAdam, Optimiser
 from discreet.training.parties import Parties
+from discreet.training.randomness import Randomness
+from discreet.training.readers_sum import Integers, ReadersSum
 from discreet.training.rounds import RoundResult, mean_gradient
 from discreet.training.simulator import summed_gradient
 
@@ -53,12 +53,14 @@ class FedRec(Federated):
         """No noise."""
         return math.inf
 
-    def setup(self, task: Task, seed: int, part: Part = ALL_READERS, chance: Chance | None = None) -> Setup:
+    def setup(
+        self, task: TrainingTask, seed: int, part: Part = ALL_READERS, randomness: Randomness | None = None
+    ) -> Setup:
         """The model at its start, and a node's readers."""
-        return prepare(self, task, seed, part, chance)
+        return prepare(self, task, seed, part, randomness)
 
     def train(
-        self, task: Task, seed: int, checkpoint: Path | None = None, federation: Federation | None = None
+        self, task: TrainingTask, seed: int, checkpoint: Path | None = None, federation: Federation | None = None
     ) -> State:
         """In each round the readers' mean gradient, and a step of FedAdam."""
         setup = self.setup(task, seed)
@@ -101,6 +103,6 @@ class FedRec(Federated):
         """On the device, or the noised vector of DP-FedRec (VDP)."""
         return vector_serving(self.epsilon_serving, size, seed, self.calibration)
 
-    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
+    def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
         """Rank with the trained model."""
         return score_learnt(self, task, state, impressions, seed)

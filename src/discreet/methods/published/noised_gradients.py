@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from discreet.errors import DiscreetError
 from discreet.methods.setup import Setup
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
-from discreet.privacy.mechanisms.base import Calibration
+from discreet.privacy.mechanisms.mechanism import Calibration
 from discreet.training.draws import round_generator
-from discreet.training.noise import summed_laplace_like
+from discreet.training.gradient_noise import summed_laplace_like
 from discreet.training.objective import Parameters
 
 

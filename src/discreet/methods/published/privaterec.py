@@ -19,21 +19,21 @@ from torch import Tensor
 
 from discreet.data.news import Impressions
 from discreet.errors import DiscreetError
-from discreet.methods.base import Scores, State, Task
 from discreet.methods.in_rounds import Federated
 from discreet.methods.learnt import learnt, score_learnt
+from discreet.methods.method import Scores, State, TrainingTask
 from discreet.methods.published.serving import NoisedAttention, attention, attention_noise_scale, checked_calibration
 from discreet.methods.ranking import Serving
-from discreet.methods.server import Federation, is_simulated, open_server, sums_over
+from discreet.methods.round_server import Federation, is_simulated, open_server, sums_over
 from discreet.methods.setup import ALL_READERS, Part, Setup, prepare
 from discreet.privacy.guarantee import Guarantee, Scope, Status
-from discreet.privacy.mechanisms.base import Calibration
-from discreet.training.chance import Chance
+from discreet.privacy.mechanisms.mechanism import Calibration
 from discreet.training.draws import laplace
-from discreet.training.lattice import Integers, ReadersSum
 from discreet.training.objective import Objective, Parameters
 from discreet.training.optimisers import FedAdam, Optimiser
 from discreet.training.parties import Parties
+from discreet.training.randomness import Randomness
+from discreet.training.readers_sum import Integers, ReadersSum
 from discreet.training.rounds import RoundResult, mean_gradient
 from discreet.training.samples import Samples
 from discreet.training.simulator import summed_gradient
@@ -68,9 +68,11 @@ class PrivateRec(Federated):
         if self.basis < 2 or not 0 <= self.padding < 1 or not 0 < self.theta < math.inf:
             raise DiscreetError(f"{self.name}: basis must be at least 2, padding at least 0 and below 1, theta above 0")
 
-    def setup(self, task: Task, seed: int, part: Part = ALL_READERS, chance: Chance | None = None) -> Setup:
+    def setup(
+        self, task: TrainingTask, seed: int, part: Part = ALL_READERS, randomness: Randomness | None = None
+    ) -> Setup:
         """Θ at its start: the model, and the basis vectors that are trained with it (Algorithm 3, line 2)."""
-        setup = prepare(self, task, seed, part, chance)
+        setup = prepare(self, task, seed, part, randomness)
         return replace(setup, start={**setup.start, "basis": self.first_basis(setup.network.model.size, seed)})
 
     def first_basis(self, size: int, seed: int) -> Tensor:
@@ -78,7 +80,7 @@ class PrivateRec(Federated):
         return torch.randn(self.basis, size, generator=torch.Generator().manual_seed(seed))
 
     def train(
-        self, task: Task, seed: int, checkpoint: Path | None = None, federation: Federation | None = None
+        self, task: TrainingTask, seed: int, checkpoint: Path | None = None, federation: Federation | None = None
     ) -> State:
         """Algorithm 3, run by the server."""
         setup = self.setup(task, seed)  # line 2
@@ -153,6 +155,6 @@ class PrivateRec(Federated):
         epsilon, padding = (math.inf, 0.0) if self.epsilon_serving is None else (self.epsilon_serving, self.padding)
         return NoisedAttention(epsilon, self.basis, self.theta, padding, length, seed, self.calibration)
 
-    def score(self, task: Task, state: State, impressions: Impressions, seed: int) -> Scores:
+    def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
         """Rank with the trained model."""
         return score_learnt(self, task, state, impressions, seed)

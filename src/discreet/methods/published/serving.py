@@ -18,7 +18,7 @@ from discreet.errors import DiscreetError
 from discreet.methods.ranking import OnDevice, Serving
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 from discreet.privacy.mechanisms.attention import ClippedAttention, positive_weights, private_attention
-from discreet.privacy.mechanisms.base import Calibration
+from discreet.privacy.mechanisms.mechanism import Calibration
 from discreet.privacy.mechanisms.padding import RandomPadding
 
 VDP_CLIP = 0.001

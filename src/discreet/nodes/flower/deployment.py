@@ -19,8 +19,8 @@ from typing import Any
 
 from discreet.errors import DiscreetError, InputError
 from discreet.files import replacing_file
+from discreet.nodes.flower.log_lines import Listener
 from discreet.nodes.flower.processes import flower_environment, require_flower
-from discreet.nodes.flower.told import Listener
 from discreet.progress import notice
 
 CONNECTION = "deployment"
@@ -38,8 +38,8 @@ dependencies = []
 publisher = "discreet"
 
 [tool.flwr.app.components]
-serverapp = "discreet.nodes.flower.app:server"
-clientapp = "discreet.nodes.flower.app:client"
+serverapp = "discreet.nodes.flower.flower_app:server"
+clientapp = "discreet.nodes.flower.flower_app:client"
 
 [tool.flwr.app.config]
 program = {program}

@@ -23,7 +23,7 @@ from flwr.supercore.run import RunNotRunningException
 from flwr.supercore.runtime import RuntimeHttpClient
 from flwr.supernode.runtime.run_clientapp import pull_task_input, push_message, push_task_output
 
-from discreet.nodes.flower.app import client
+from discreet.nodes.flower.flower_app import client
 
 _BETWEEN_LOOKS = 0.2
 _BETWEEN_HEARTBEATS = 10.0

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, TypeVar
 from discreet.errors import DiscreetError
 from discreet.nodes.flower.processes import require_flower
 from discreet.nodes.host_socket import listens, serve_host
-from discreet.nodes.transport import Answer, Nodes
+from discreet.nodes.node_transport import Answer, Nodes
 
 if TYPE_CHECKING:
     from flwr.app import Context
     from flwr.server.superlink.fleet.vce.backend.backend import BackendConfig
     from flwr.serverapp import Grid
 
-    from discreet.nodes.flower.app import Place
+    from discreet.nodes.flower.flower_app import HostAddress
 
 T = TypeVar("T")
 _STARTING = 120.0
@@ -56,8 +56,8 @@ def _run(program: Callable[[Nodes], T], places: list[tuple[int, str]], folder: P
     from flwr.serverapp import ServerApp
     from flwr.simulation import run_simulation
 
-    from discreet.nodes.flower.app import make_client
-    from discreet.nodes.flower.transport import FlowerNodes
+    from discreet.nodes.flower.flower_app import make_client
+    from discreet.nodes.flower.flower_nodes import FlowerNodes
 
     server = ServerApp()
     results: list[T] = []
@@ -114,10 +114,10 @@ class _Partitions:
 
     places: tuple[tuple[int, str], ...]
 
-    def __call__(self, context: Context) -> Place:
-        from discreet.nodes.flower.app import Place
+    def __call__(self, context: Context) -> HostAddress:
+        from discreet.nodes.flower.flower_app import HostAddress
 
-        return Place(*self.places[int(context.node_config["partition-id"])])
+        return HostAddress(*self.places[int(context.node_config["partition-id"])])
 
 
 @contextmanager

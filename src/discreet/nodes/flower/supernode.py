@@ -21,7 +21,7 @@ from flwr.supernode.cli.flower_supernode import flower_supernode
 
 from discreet.nodes.flower.relay import relay
 
-LONGEST_NAP = 0.25
+MAX_NAP_SECONDS = 0.25
 
 
 def main() -> None:
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def _nap(seconds: float) -> None:
-    time.sleep(min(seconds, LONGEST_NAP))
+    time.sleep(min(seconds, MAX_NAP_SECONDS))
 
 
 if __name__ == "__main__":

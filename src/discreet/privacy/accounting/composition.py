@@ -24,7 +24,7 @@ from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Unit
 _GRID_POINTS = 5e5
 _COARSEST = 1e-3
 _LARGE_EPSILON = 100.0
-_MOST_NOISE = 2.0**40
+_MAX_NOISE = 2.0**40
 
 
 @runtime_checkable
@@ -122,12 +122,12 @@ def calibrate(
     high = 1.0
     while too_little(high):
         high *= 2
-        if high > _MOST_NOISE:
+        if high > _MAX_NOISE:
             raise DiscreetError(f"no amount of noise reaches ε = {target_epsilon} at δ = {delta}")
     low = high / 2
     while not too_little(low):
         low, high = low / 2, low
-        if high < 1 / _MOST_NOISE:
+        if high < 1 / _MAX_NOISE:
             return high
     while high / low > 1 + relative_tolerance:
         middle = math.sqrt(low * high)

@@ -60,8 +60,8 @@ RESERVE = 1e-4
 EPSILON_RESERVE = 1e-6
 """The part of ε that is kept for the lattice where noise is chosen for a target."""
 
-SMALLEST_PART = 0.5
-SMALLEST_HIDDEN = 2.0
+MIN_PART_NOISE = 0.5
+MIN_HIDDEN_NOISE = 2.0
 
 
 @dataclass(frozen=True)
@@ -124,8 +124,8 @@ def lattice_price(rounds: Iterable[NoiseRound]) -> LatticePrice:
     """
     ratios, squares, convolutions = [], [], []
     for noise in rounds:
-        if noise.hidden < SMALLEST_HIDDEN:
-            raise ValueError(f"noise of {noise.hidden:.3g} lattice steps is too small; at least {SMALLEST_HIDDEN:g}")
+        if noise.hidden < MIN_HIDDEN_NOISE:
+            raise ValueError(f"noise of {noise.hidden:.3g} lattice steps is too small; at least {MIN_HIDDEN_NOISE:g}")
         ratios.append(noise.values / (24 * noise.hidden**2))
         squares.append(noise.values / noise.hidden**4)
         convolutions.append(noise.values * convolution_distance(float(noise.part), noise.parts))
@@ -137,8 +137,8 @@ def lattice_price(rounds: Iterable[NoiseRound]) -> LatticePrice:
 
 def convolution_distance(part: float, parts: int) -> float:
     """τ: how far, in log-probability, a sum of discrete Gaussians of σ = `part` is from one, by (1) above."""
-    if part < SMALLEST_PART:
-        raise ValueError(f"parts must have σ of at least {SMALLEST_PART:g} lattice steps, not {part:.3g}")
+    if part < MIN_PART_NOISE:
+        raise ValueError(f"parts must have σ of at least {MIN_PART_NOISE:g} lattice steps, not {part:.3g}")
     return 5 * math.fsum(math.exp(-2 * math.pi**2 * part**2 * k / (k + 1)) for k in range(1, parts))
 
 

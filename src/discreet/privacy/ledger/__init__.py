@@ -4,19 +4,25 @@
 nothing. docs/explanation/ledger.md has the model, the theorem and its limits.
 """
 
-from discreet.privacy.ledger.answer import Answer, Origin
+from discreet.privacy.ledger.answer import LedgerAnswer, Origin
 from discreet.privacy.ledger.budget import Budget, Schedule
 from discreet.privacy.ledger.debit import Debit, State
-from discreet.privacy.ledger.errors import BudgetExhausted, LedgerBusy, LedgerError, LedgerMissing, LedgerUntrusted
 from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.ledger.ledger_errors import (
+    BudgetExhausted,
+    LedgerBusy,
+    LedgerError,
+    LedgerMissing,
+    LedgerUntrusted,
+)
 from discreet.privacy.ledger.statement import Statement, read_statement
 
 __all__ = [
-    "Answer",
     "Budget",
     "BudgetExhausted",
     "Debit",
     "Ledger",
+    "LedgerAnswer",
     "LedgerBusy",
     "LedgerError",
     "LedgerMissing",

@@ -6,8 +6,8 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from discreet.files import lasting_file
-from discreet.privacy.ledger.errors import LedgerUntrusted
+from discreet.files import durable_file
+from discreet.privacy.ledger.ledger_errors import LedgerUntrusted
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Anchor:
 
     def write(self, path: Path) -> None:
         """Replace the file, and return only when the new one is on the disk."""
-        with lasting_file(path) as draft:
+        with durable_file(path) as draft:
             draft.write_bytes(json.dumps(asdict(self)).encode() + b"\n")
 
 

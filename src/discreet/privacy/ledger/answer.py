@@ -17,7 +17,7 @@ class Origin(StrEnum):
 
 
 @dataclass(frozen=True)
-class Answer:
+class LedgerAnswer:
     """A release's bytes, which have been paid for.
 
     Attributes:

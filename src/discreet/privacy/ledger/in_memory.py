@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from discreet.privacy.ledger.anchor import Anchor
-from discreet.privacy.ledger.book import Book, Header
 from discreet.privacy.ledger.budget import Budget, Schedule
+from discreet.privacy.ledger.debit_table import DebitTable, Header
 from discreet.privacy.ledger.ledger import Clock, Ledger
-from discreet.privacy.ledger.store import Store
+from discreet.privacy.ledger.ledger_store import LedgerStore
 
 
 class LedgerInMemory(Ledger):
@@ -21,11 +21,11 @@ class LedgerInMemory(Ledger):
     def __init__(self, budget: Budget, schedule: Schedule, *, clock: Clock = time.time) -> None:
         super().__init__(Path("memory"), budget, schedule, clock=clock)
 
-    def _open_store(self, folder: Path, patience: float) -> Store:
+    def _open_store(self, folder: Path, patience: float) -> LedgerStore:
         return _StoreInMemory(folder, patience)
 
 
-class _StoreInMemory(Store):
+class _StoreInMemory(LedgerStore):
     def __init__(self, folder: Path, patience: float) -> None:
         super().__init__(folder, patience)
         self._connection = sqlite3.connect(":memory:", isolation_level=None)
@@ -45,10 +45,10 @@ class _StoreInMemory(Store):
         return self._anchor
 
     @contextmanager
-    def _transaction(self, consequence: str, *, write: bool, create: bool = False) -> Iterator[Book]:
+    def _transaction(self, consequence: str, *, write: bool, create: bool = False) -> Iterator[DebitTable]:
         self._connection.execute("BEGIN")
         try:
-            yield Book(self._connection)
+            yield DebitTable(self._connection)
         except BaseException:
             self._connection.execute("ROLLBACK")
             raise

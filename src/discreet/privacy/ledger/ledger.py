@@ -9,13 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from discreet.privacy.guarantee import Guarantee, Unit
-from discreet.privacy.ledger.answer import Answer, Origin
-from discreet.privacy.ledger.book import Ask, Book, Header, cell_of
+from discreet.privacy.ledger.answer import LedgerAnswer, Origin
 from discreet.privacy.ledger.budget import Budget, Schedule, cost
 from discreet.privacy.ledger.debit import State, Tally
-from discreet.privacy.ledger.errors import BudgetExhausted, LedgerError
+from discreet.privacy.ledger.debit_table import Ask, DebitTable, Header, cell_of
+from discreet.privacy.ledger.ledger_errors import BudgetExhausted, LedgerError
+from discreet.privacy.ledger.ledger_store import LedgerStore
 from discreet.privacy.ledger.statement import Statement
-from discreet.privacy.ledger.store import Store
 
 Clock = Callable[[], float]
 
@@ -75,11 +75,11 @@ class Ledger:
         """The first epoch that anything may be released from: that in which the ledger began, or was made to forget."""
         return max(self._epoch_at(self._seen[0]), self._forgotten + 1)
 
-    def kept(self, purpose: str, epoch: int, *, part: str = "") -> Answer | None:
+    def kept(self, purpose: str, epoch: int, *, part: str = "") -> LedgerAnswer | None:
         """The release that was made for a purpose and an epoch, as it was made, whatever it cost."""
         with self._store.lock(), self._store.reading() as book:
             kept = book.kept(purpose, cell_of(part), epoch)
-        return None if kept is None else Answer(*kept, Origin.KEPT)
+        return None if kept is None else LedgerAnswer(*kept, Origin.KEPT)
 
     def is_paid(self, purpose: str, epoch: int, *, part: str = "") -> bool:
         """Whether anything was ever debited for this: then it was perhaps made."""
@@ -100,7 +100,7 @@ class Ledger:
         limit: float = math.inf,
         check: Callable[[], None] | None = None,
         fallback_to_old: bool = False,
-    ) -> Answer:
+    ) -> LedgerAnswer:
         """The release for a purpose and an epoch: the one that was made before, or a new one that is paid first.
 
         Nothing of `make` has run when the debit is on the disk, so whatever ends the process from then on, the debit
@@ -129,14 +129,14 @@ class Ledger:
             with self._store.reading() as book:
                 kept = book.kept(purpose, ask.cell, epoch)
                 if kept is not None:
-                    return Answer(*kept, Origin.KEPT)
+                    return LedgerAnswer(*kept, Origin.KEPT)
                 now = int(self._clock())
                 refusal = self._refusal(book, ask, now, limit)
                 if refusal is not None:
                     old = book.kept(purpose, ask.cell, None) if fallback_to_old else None
                     if old is None:
                         raise refusal
-                    return Answer(*old, Origin.OLD)
+                    return LedgerAnswer(*old, Origin.OLD)
             if check is not None:
                 check()
             with self._store.writing("nothing was spent or released") as book:
@@ -149,7 +149,7 @@ class Ledger:
                 "the release could not be kept and was not sent; what it cost stays spent"
             ) as book:
                 book.keep(number, payload)
-            return Answer(payload, guarantee, epoch, Origin.FRESH)
+            return LedgerAnswer(payload, guarantee, epoch, Origin.FRESH)
 
     def forget(self) -> None:
         """Drop all kept releases and the names of parts. What was spent stays spent.
@@ -185,19 +185,19 @@ class Ledger:
         touched a later click, so later epochs begin with a full budget; for the unit `user` there is nothing left,
         ever. A damaged file is kept beside the new one.
         """
-        store = Store(Path(folder), patience)
+        store = LedgerStore(Path(folder), patience)
         store.make_folder()
         with store.lock():
             store.write_off(_new_header(budget, schedule, int(clock())), through)
         return cls(folder, budget, schedule, clock=clock, patience=patience)
 
-    def _open_store(self, folder: Path, patience: float) -> Store:
-        return Store(folder, patience)
+    def _open_store(self, folder: Path, patience: float) -> LedgerStore:
+        return LedgerStore(folder, patience)
 
     def _epoch_at(self, now: int) -> int:
         return max(self.schedule.epoch_at(now), 0)
 
-    def _refusal(self, book: Book, ask: Ask, now: int, limit: float) -> BudgetExhausted | None:
+    def _refusal(self, book: DebitTable, ask: Ask, now: int, limit: float) -> BudgetExhausted | None:
         """Why this release may not be paid, if it may not; an epoch that has not begun is a programming error."""
         current = self._epoch_at(now)
         if ask.epoch > current:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from discreet.privacy.guarantee import Adjacency, Unit
-from discreet.privacy.ledger.book import Book
 from discreet.privacy.ledger.budget import Budget, Schedule, cost
 from discreet.privacy.ledger.debit import Debit, Spend, Tally, all_clicks
-from discreet.privacy.ledger.errors import LedgerMissing
-from discreet.privacy.ledger.store import Store
+from discreet.privacy.ledger.debit_table import DebitTable
+from discreet.privacy.ledger.ledger_errors import LedgerMissing
+from discreet.privacy.ledger.ledger_store import LedgerStore
 from discreet.protocol.infinity import to_plain
 
 
@@ -42,7 +42,7 @@ class Statement:
     all_clicks: Spend | None
 
     @classmethod
-    def of(cls, book: Book) -> Statement:
+    def of(cls, book: DebitTable) -> Statement:
         """Draw up the statement of a ledger."""
         header, debits = book.header(), book.debits()
         unit = header.budget.unit
@@ -113,7 +113,7 @@ class Statement:
 
 def read_statement(folder: Path, *, patience: float = 30.0) -> Statement:
     """The statement of the ledger in a folder, whatever its budget and schedule; nothing in it is changed."""
-    store = Store(Path(folder), patience)
+    store = LedgerStore(Path(folder), patience)
     if not store.folder.is_dir():
         raise LedgerMissing(store.folder, "there is no ledger here")
     with store.lock():

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.privacy.guarantee import Adjacency, Guarantee, Unit
-from discreet.privacy.mechanisms.base import Mechanism, Sensitivity
 from discreet.privacy.mechanisms.checks import check_count, check_epsilon, checked_matrix
+from discreet.privacy.mechanisms.mechanism import Mechanism, Sensitivity
 from discreet.privacy.noise import Noise, rounded_up
 from discreet.privacy.release import LatticePayload, Release, SimulatedRelease
 

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.mechanisms.base import Calibration, Sensitivity
 from discreet.privacy.mechanisms.checks import (
     check_count,
     check_one_of_many,
@@ -18,6 +17,7 @@ from discreet.privacy.mechanisms.checks import (
     checked_matrix,
 )
 from discreet.privacy.mechanisms.lattice import FINENESS, LatticeMechanism, power_of_two_at_most, truncated_to_lattice
+from discreet.privacy.mechanisms.mechanism import Calibration, Sensitivity
 
 
 @dataclass(frozen=True, kw_only=True)

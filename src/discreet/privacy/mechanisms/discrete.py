@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.mechanisms.base import Sensitivity
 from discreet.privacy.mechanisms.checks import check_count, check_delta, check_positive, checked_vector
 from discreet.privacy.mechanisms.lattice import (
     FINENESS,
@@ -19,6 +18,7 @@ from discreet.privacy.mechanisms.lattice import (
     power_of_two_at_most,
     rounded_to_lattice,
 )
+from discreet.privacy.mechanisms.mechanism import Sensitivity
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.mechanisms.base import Mechanism, Sensitivity
 from discreet.privacy.mechanisms.checks import check_count, check_epsilon, check_positive, checked_vector
 from discreet.privacy.mechanisms.choice import ONE, exp_weight
+from discreet.privacy.mechanisms.mechanism import Mechanism, Sensitivity
 from discreet.privacy.noise import Noise
 from discreet.privacy.release import LatticePayload
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LEVELS = 64
 """Scores are rounded down to this many levels per sensitivity; one more is paid for, for the scores' own rounding."""
 
-_MOST_LEVELS = 256 * LEVELS
+_MAX_LEVELS = 256 * LEVELS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +79,7 @@ class Exponential(Mechanism):
         scores = checked_vector(value, self.choices)
         level = Fraction(self.score_sensitivity) / LEVELS
         levels = [math.floor(Fraction(float(score)) / level) for score in scores]
-        least = max(levels) - _MOST_LEVELS
+        least = max(levels) - _MAX_LEVELS
         raised = [max(one, least) for one in levels]
         return [one - min(raised) for one in raised]
 

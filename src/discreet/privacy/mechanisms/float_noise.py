@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from numpy.typing import NDArray
 
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.mechanisms.base import Mechanism, Sensitivity
 from discreet.privacy.mechanisms.checks import check_count, check_delta, check_epsilon, check_positive, checked_vector
+from discreet.privacy.mechanisms.mechanism import Mechanism, Sensitivity
 from discreet.privacy.noise import Noise
 from discreet.privacy.release import FloatPayload, simulated_only
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from discreet.privacy.accounting.zcdp import gaussian_rho, zcdp_epsilon
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.mechanisms.base import Calibration, Mechanism
 from discreet.privacy.mechanisms.checks import check_delta, check_epsilon
+from discreet.privacy.mechanisms.mechanism import Calibration, Mechanism
 from discreet.privacy.noise import Noise, rounded_up
 from discreet.privacy.release import LatticePayload
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.privacy.guarantee import Adjacency, Guarantee, Unit
-from discreet.privacy.mechanisms.base import Mechanism, Sensitivity
 from discreet.privacy.mechanisms.checks import check_count, check_epsilon
+from discreet.privacy.mechanisms.mechanism import Mechanism, Sensitivity
 from discreet.privacy.noise import Noise
 from discreet.privacy.release import Payload
 

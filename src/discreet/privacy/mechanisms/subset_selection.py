@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.mechanisms.base import Mechanism, Sensitivity
 from discreet.privacy.mechanisms.checks import check_count, check_epsilon, check_substitution, checked_index
 from discreet.privacy.mechanisms.choice import ONE, exp_weight
+from discreet.privacy.mechanisms.mechanism import Mechanism, Sensitivity
 from discreet.privacy.noise import Noise
 from discreet.privacy.release import LatticePayload
 

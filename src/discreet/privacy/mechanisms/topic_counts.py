@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.privacy.guarantee import Adjacency, Unit
-from discreet.privacy.mechanisms.base import Sensitivity
 from discreet.privacy.mechanisms.checks import check_count
 from discreet.privacy.mechanisms.lattice import LatticeMechanism
+from discreet.privacy.mechanisms.mechanism import Sensitivity
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from discreet.data.ratings import Ratings
 from discreet.vendors.gibbs.hyper import ItemHyper, draw_precision
 from discreet.vendors.gibbs.prior import ItemPrior, PseudoObservations
-from discreet.vendors.gibbs.rows import Known, RowPrior, design, draw_rows, neighbours
+from discreet.vendors.gibbs.rows import PseudoRows, RowPrior, design, draw_rows, neighbours
 
 _START_DEVIATION = 0.1
 _SHAPE = 10.0
@@ -70,10 +70,10 @@ class Chain:
         return self.rng.integers(2**64, dtype=np.uint64)
 
 
-def known_rows(pseudo: PseudoObservations | None, rows: int, size: int) -> Known:
+def known_rows(pseudo: PseudoObservations | None, rows: int, size: int) -> PseudoRows:
     """Pseudo-observations ordered by row, scaled to unit variance."""
     if pseudo is None:
-        return Known(np.zeros(rows + 1, np.int64), np.zeros((0, size)), np.zeros(0))
+        return PseudoRows(np.zeros(rows + 1, np.int64), np.zeros((0, size)), np.zeros(0))
     if pseudo.direction.shape[1] != size:
         raise ValueError(f"directions need {size} columns (bias and factors), not {pseudo.direction.shape[1]}")
     if len(pseudo.item) and not 0 <= pseudo.item.min() <= pseudo.item.max() < rows:
@@ -82,4 +82,4 @@ def known_rows(pseudo: PseudoObservations | None, rows: int, size: int) -> Known
     start = np.zeros(rows + 1, np.int64)
     np.cumsum(np.bincount(pseudo.item, minlength=rows), out=start[1:])
     deviation: NDArray[np.float64] = pseudo.deviation[by_row]
-    return Known(start, pseudo.direction[by_row] / deviation[:, None], pseudo.value[by_row] / deviation)
+    return PseudoRows(start, pseudo.direction[by_row] / deviation[:, None], pseudo.value[by_row] / deviation)

@@ -46,7 +46,7 @@ class RowPrior(NamedTuple):
     precision: NDArray[np.float64]
 
 
-class Known(NamedTuple):
+class PseudoRows(NamedTuple):
     """Pseudo-observations of each row, in the same way: already divided by their standard deviation."""
 
     start: NDArray[np.int64]
@@ -182,7 +182,7 @@ def draw_rows(
     others: NDArray[np.float32],
     noise_precision: NDArray[np.float64],
     prior: RowPrior,
-    known: Known,
+    known: PseudoRows,
     key: np.uint64,
     draws: NDArray[np.float64],
     means: NDArray[np.float64],

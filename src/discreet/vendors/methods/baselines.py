@@ -18,12 +18,12 @@ from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Unit
 from discreet.privacy.mechanisms.averages import DPItemAverages
 from discreet.privacy.noise import SimulatedNoise
 from discreet.privacy.release import SimulatedRelease
-from discreet.vendors.features import local_prior, rating_counts
 from discreet.vendors.gibbs import FittedGibbs, GibbsMF
-from discreet.vendors.method import Setting, VendorMethod
+from discreet.vendors.item_features import local_prior, rating_counts
 from discreet.vendors.methods.bounding import at_most
 from discreet.vendors.methods.matched import MatchedFull
 from discreet.vendors.partition import Distribution, Level, pooled, selected
+from discreet.vendors.vendor_method import Setting, VendorMethod
 
 Array = NDArray[np.float64]
 ITEM_DAMPING, USER_DAMPING = 10.0, 15.0

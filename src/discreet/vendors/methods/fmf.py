@@ -18,9 +18,8 @@ from dp_accounting import ComposedDpEvent, GaussianDpEvent
 from discreet.data.ratings import Ratings
 from discreet.privacy.accounting import calibrate, sampled_rounds
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.mechanisms.base import Calibration
-from discreet.privacy.participation import gaussian_epsilon
-from discreet.vendors.method import Predictor, Setting, VendorMethod
+from discreet.privacy.mechanisms.mechanism import Calibration
+from discreet.privacy.participation_cost import gaussian_epsilon
 from discreet.vendors.methods.bounding import at_most, own_deviation
 from discreet.vendors.methods.descent import FOR_RATINGS, FOR_USERS, Descent, descend_for_ratings, descend_for_users
 from discreet.vendors.methods.private_factors import PrivateFactors
@@ -28,6 +27,7 @@ from discreet.vendors.methods.private_start import shares
 from discreet.vendors.methods.user_vectors import ItemFactors
 from discreet.vendors.methods.vertical import SharedUsers, VerticalPredictor, transposed
 from discreet.vendors.partition import Distribution, Level, check_level, selected
+from discreet.vendors.vendor_method import Predictor, Setting, VendorMethod
 
 
 @dataclass(frozen=True, kw_only=True)

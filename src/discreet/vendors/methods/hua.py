@@ -17,7 +17,7 @@ from scipy.sparse.linalg import svds
 
 from discreet.data.ratings import Ratings
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.mechanisms.base import Calibration
+from discreet.privacy.mechanisms.mechanism import Calibration
 from discreet.vendors.methods.bounding import clipped
 from discreet.vendors.methods.private_factors import PrivateFactors
 from discreet.vendors.methods.shrinkage import shrunk_solutions

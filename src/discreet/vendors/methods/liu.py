@@ -10,8 +10,8 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.mechanisms.base import Calibration
-from discreet.privacy.participation import gaussian_epsilon
+from discreet.privacy.mechanisms.mechanism import Calibration
+from discreet.privacy.participation_cost import gaussian_epsilon
 from discreet.vendors.methods.bounding import at_most, own_deviation
 from discreet.vendors.methods.descent import FOR_USERS, Descent, descend_for_users
 from discreet.vendors.methods.private_factors import PrivateFactors

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.ratings import Ratings
-from discreet.vendors.features import local_prior
 from discreet.vendors.gibbs import FittedGibbs, GibbsMF
-from discreet.vendors.method import VendorMethod
+from discreet.vendors.item_features import local_prior
 from discreet.vendors.methods.vertical import transposed
+from discreet.vendors.vendor_method import VendorMethod
 
 
 @dataclass(frozen=True, eq=False)

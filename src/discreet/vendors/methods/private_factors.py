@@ -27,11 +27,11 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.privacy.guarantee import Adversary, Guarantee, Scope, Status
-from discreet.privacy.mechanisms.base import Calibration
 from discreet.privacy.mechanisms.gaussian import analytic_multiplier
-from discreet.vendors.method import VendorMethod
+from discreet.privacy.mechanisms.mechanism import Calibration
 from discreet.vendors.methods.user_vectors import USUAL_RIDGE, FactorPredictor, ItemFactors, UserRidge, fit_users
 from discreet.vendors.partition import Distribution, Level, pooled
+from discreet.vendors.vendor_method import VendorMethod
 
 
 @dataclass(frozen=True, kw_only=True)

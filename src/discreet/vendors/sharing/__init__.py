@@ -1,5 +1,5 @@
 """Item statistics with user-level privacy, shared once, that pay for those who share them."""
 
-from discreet.vendors.sharing.method import Shared, Sharing
+from discreet.vendors.sharing.sharing_method import Shared, Sharing
 
 __all__ = ["Shared", "Sharing"]

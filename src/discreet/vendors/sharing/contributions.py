@@ -31,7 +31,7 @@ COUNT_WEIGHT = 0.6
 """What a count weighs in a user's opening vector beside a residual of one star (of five)."""
 
 _ROOT_UNIT = 2**20
-_SMALLEST_SQUARES = 2.0**-600
+_MIN_SQUARES = 2.0**-600
 _CENTRE_STRENGTH = 2.0
 _PROFILE_PRECISION = 20.0
 _LEVEL_PRECISION = 2.0
@@ -140,7 +140,7 @@ def star(ratings: Ratings) -> float:
 
 def _inverse(squares: NDArray[Any]) -> Floats:
     """1/√squares, and 0 for those who have nothing to contribute, or so little that its squares lose their digits."""
-    enough = squares > _SMALLEST_SQUARES
+    enough = squares > _MIN_SQUARES
     return np.asarray(np.where(enough, 1 / np.sqrt(np.where(enough, squares, 1.0)), 0.0))
 
 

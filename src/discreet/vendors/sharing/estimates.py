@@ -21,8 +21,8 @@ RATING_WEIGHT = 0.063
 
 _GRID = 60
 _ITERATIONS = 60
-_LEAST_WEIGHT = 0.02
-_LEAST_PRECISION = 1e-3
+_MIN_WEIGHT = 0.02
+_MIN_PRECISION = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ def item_estimates(known: Openings) -> ItemEstimates:
     The posterior of b is a mixture of normals; its mean and variance, with the prior taken out, are the observation.
     """
     weights, sums, deviation = known.counts / COUNT_WEIGHT, known.sums[:, None], known.deviation[:, None]
-    grid = np.geomspace(_LEAST_WEIGHT, 1.2 * max(1.0, float(weights.max(initial=0.0))), _GRID)
+    grid = np.geomspace(_MIN_WEIGHT, 1.2 * max(1.0, float(weights.max(initial=0.0))), _GRID)
     sampling = deviation**2 + RATING_VARIANCE * RATING_WEIGHT * grid
     total = sampling + BIAS_VARIANCE * grid**2
     log_likelihood = (
@@ -99,7 +99,7 @@ def item_estimates(known: Openings) -> ItemEstimates:
     means = sums * (variances * grid / sampling)
     bias = (posterior * means).sum(axis=1)
     variance = (posterior * (variances + means**2)).sum(axis=1) - bias**2
-    precision = np.maximum(1 / variance - 1 / BIAS_VARIANCE, _LEAST_PRECISION)
+    precision = np.maximum(1 / variance - 1 / BIAS_VARIANCE, _MIN_PRECISION)
     return ItemEstimates(bias, bias / variance / precision, precision**-0.5, posterior @ grid)
 
 

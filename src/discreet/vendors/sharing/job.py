@@ -11,13 +11,13 @@ from typing import Any
 
 from discreet.errors import DiscreetError
 from discreet.protocol import versions
-from discreet.vendors.sharing.budget import Budget
+from discreet.vendors.sharing.sharing_budget import SharingBudget
 
 KIND = "share"
 MAX_ITEMS = 1_000_000
 MAX_NAME = 200
-_LARGEST = 1e6
-_LARGEST_SEED = 2**63 - 1
+_MAX_RATING = 1e6
+_MAX_SEED = 2**63 - 1
 _FIELDS = ["kind", "format", "name", "epsilon", "delta", "colluders", "nodes", "items", "scale", "seed", "promise"]
 
 
@@ -51,16 +51,16 @@ class ShareJob:
             raise DiscreetError("the nodes of a job are different numbers in ascending order")
         if not 2 <= len(self.items) <= MAX_ITEMS or len(set(self.items)) != len(self.items):
             raise DiscreetError(f"a catalogue has from 2 to {MAX_ITEMS:,} items, each once")
-        if len(self.name) > MAX_NAME or not 0 <= (self.seed or 0) <= _LARGEST_SEED:
+        if len(self.name) > MAX_NAME or not 0 <= (self.seed or 0) <= _MAX_SEED:
             raise DiscreetError(f"a job's name has at most {MAX_NAME} characters, its seed is from 0 to 2^63 - 1")
         low, high = self.scale
-        if not (-_LARGEST <= low < high <= _LARGEST and high - low >= 1 / _LARGEST):
+        if not (-_MAX_RATING <= low < high <= _MAX_RATING and high - low >= 1 / _MAX_RATING):
             raise DiscreetError(f"a scale goes from the lowest to the highest rating, not from {low:g} to {high:g}")
 
     @property
-    def budget(self) -> Budget:
+    def budget(self) -> SharingBudget:
         """What all rounds together may cost a user."""
-        return Budget(self.epsilon, self.delta, len(self.nodes), self.colluders)
+        return SharingBudget(self.epsilon, self.delta, len(self.nodes), self.colluders)
 
     def to_bytes(self) -> bytes:
         """One line of JSON. What users are promised is a part of it, so that all vendors of a sum have agreed on it."""

@@ -15,24 +15,24 @@ import math
 
 import numpy as np
 
-from discreet.vendors.sharing.budget import Budget
 from discreet.vendors.sharing.contributions import COUNT_WEIGHT, UNIT, Directions, Floats, Integers
 from discreet.vendors.sharing.estimates import Openings, item_estimates
-from discreet.vendors.sharing.rounds import Answered, Ask, Opening, Pairs, Projections, Round
+from discreet.vendors.sharing.sharing_budget import SharingBudget
+from discreet.vendors.sharing.sharing_rounds import Answered, Ask, Opening, Pairs, Projections, Round
 
 FIRST_SHARE, SECOND_SHARE, PAIRS_SHARE = 0.2, 0.3, 0.1
 POPULAR = 200
 """How many items the directions are learnt from."""
-MOST_DIRECTIONS = 8
+MAX_DIRECTIONS = 8
 
 _TASTE = 0.0013
 """The first eigenvalue of the users' covariance of popular items, per weight of all ratings."""
-_LEAST_VISIBLE = 1.5
+_MIN_VISIBLE = 1.5
 _DIRECTIONS_PER_VISIBILITY = 1.25
 _TAIL = 0.8
 
 
-def converse(ask: Ask, budget: Budget, items: int) -> list[Answered]:
+def converse(ask: Ask, budget: SharingBudget, items: int) -> list[Answered]:
     """Ask the vendors everything, once, and give back what they answered together."""
     first = Opening(FIRST_SHARE, np.ones(items))
     answers = [Answered(first, ask(first))]
@@ -54,7 +54,7 @@ def converse(ask: Ask, budget: Budget, items: int) -> list[Answered]:
     return answers
 
 
-def emphasis(weight: Floats, budget: Budget, share: float) -> Floats:
+def emphasis(weight: Floats, budget: SharingBudget, share: float) -> Floats:
     """√W/(W + W₀): as 1/√W where an item has enough ratings to be seen, and falling below W₀, about the noise's σ.
 
     The expected error Σ n_i/(P_i + I_i), with n_i ratings and prior precision P_i at the reader, of which the release
@@ -64,7 +64,7 @@ def emphasis(weight: Floats, budget: Budget, share: float) -> Floats:
     return np.asarray(np.sqrt(weight) / (weight + least) * (2 * np.sqrt(least)))
 
 
-def directions_worth(weight: float, budget: Budget, items: int) -> int:
+def directions_worth(weight: float, budget: SharingBudget, items: int) -> int:
     """How many directions of taste to ask for; 0 if none would be seen.
 
     The signal expected from the released weight of all ratings is set against σ·√(popular items) of the noise, from
@@ -73,9 +73,9 @@ def directions_worth(weight: float, budget: Budget, items: int) -> int:
     popular = min(POPULAR, items)
     sigma = total_deviation(Pairs(PAIRS_SHARE, np.zeros(0), np.zeros(0, np.int64)), budget)
     visible = _TASTE * weight / (sigma * math.sqrt(popular))
-    if visible < _LEAST_VISIBLE or popular < 2:
+    if visible < _MIN_VISIBLE or popular < 2:
         return 0
-    return min(MOST_DIRECTIONS, popular - 1, int(_DIRECTIONS_PER_VISIBILITY * visible))
+    return min(MAX_DIRECTIONS, popular - 1, int(_DIRECTIONS_PER_VISIBILITY * visible))
 
 
 def basis(upper: Integers, size: int, rank: int) -> Floats:
@@ -86,6 +86,6 @@ def basis(upper: Integers, size: int, rank: int) -> Floats:
     return np.asarray(vectors * math.sqrt(size))
 
 
-def total_deviation(asked: Round, budget: Budget) -> float:
+def total_deviation(asked: Round, budget: SharingBudget) -> float:
     """σ, in units, of the noise of all vendors in a round's total."""
     return float(budget.vendor_deviation(asked.sensitivity, asked.share)) * math.sqrt(budget.vendors) / UNIT

@@ -13,21 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.ratings import Ratings
-from discreet.vendors.features import local_prior, public_features, standardised
 from discreet.vendors.gibbs import ItemPrior, PseudoObservations
-from discreet.vendors.sharing.budget import Budget
+from discreet.vendors.item_features import local_prior, public_features, standardised
 from discreet.vendors.sharing.contributions import COUNT_WEIGHT, UNIT, Floats, Integers, opening, star
 from discreet.vendors.sharing.estimates import BIAS_VARIANCE, RATING_VARIANCE, RATING_WEIGHT, Openings, item_estimates
-from discreet.vendors.sharing.rounds import Answered, Opening, Projections, Round, others
+from discreet.vendors.sharing.sharing_budget import SharingBudget
+from discreet.vendors.sharing.sharing_rounds import Answered, Opening, Projections, Round, others
 
-_LEAST_LEANING = 1e-6
-_LEAST_TOLD = 0.2
+_MIN_LEANING = 1e-6
+_MIN_EXPLAINED = 0.2
 """How much of the variance of biases a release must explain, on average over items, to be heeded. Below, estimates of
 popularity from it are worse than the vendor's own counts (seen on MovieLens 100K at ε = 0.5, where it did harm)."""
 
 
 def item_prior(
-    answers: Sequence[Answered], own: Ratings, added: Sequence[Integers], budget: Budget, rank: int
+    answers: Sequence[Answered], own: Ratings, added: Sequence[Integers], budget: SharingBudget, rank: int
 ) -> ItemPrior:
     """The prior for a model with `rank` factors of the vendor that owns these ratings and added this noise."""
     rest = [others(answered, own, noise) for answered, noise in zip(answers, added, strict=True)]
@@ -35,7 +35,7 @@ def item_prior(
 
 
 def prior_of_others(
-    rounds: Sequence[Round], rest: Sequence[Floats], own: Ratings, budget: Budget, rank: int
+    rounds: Sequence[Round], rest: Sequence[Floats], own: Ratings, budget: SharingBudget, rank: int
 ) -> ItemPrior:
     """The prior from what the others alone have said in each round (`rest`, with their noise, in units)."""
     items, known, leanings = len(own.items), None, []
@@ -48,7 +48,7 @@ def prior_of_others(
     if known is None:
         raise ValueError("there is no opening among the answers")
     estimates = item_estimates(known)
-    if np.mean(1 / (1 + estimates.deviation**2 / BIAS_VARIANCE)) < _LEAST_TOLD:
+    if np.mean(1 / (1 + estimates.deviation**2 / BIAS_VARIANCE)) < _MIN_EXPLAINED:
         return local_prior(own)
     own_weight = opening(own, np.ones(items))[items:] / UNIT / COUNT_WEIGHT
     popularity = np.log1p((estimates.weight + own_weight) / RATING_WEIGHT)
@@ -74,6 +74,6 @@ def leaning_features(sums: Floats, weight: Floats, relative: Floats, deviation: 
     """
     mass = weight * relative
     noise = deviation**2 + RATING_VARIANCE * RATING_WEIGHT * relative * mass / sums.shape[1]
-    variance = np.maximum(_LEAST_LEANING, (np.square(sums) - noise[:, None]).sum(axis=0) / np.square(mass).sum())
+    variance = np.maximum(_MIN_LEANING, (np.square(sums) - noise[:, None]).sum(axis=0) / np.square(mass).sum())
     signal = mass[:, None] * variance
     return np.asarray(signal * sums / (mass[:, None] * signal + noise[:, None]) / np.sqrt(variance))

@@ -20,13 +20,13 @@ from discreet.errors import DiscreetError, InputError
 from discreet.files import replacing_file
 from discreet.vendors.sharing.contributions import Integers
 from discreet.vendors.sharing.job import ShareJob
-from discreet.vendors.sharing.rounds import Answered
-from discreet.vendors.sharing.tasks import Task, length
+from discreet.vendors.sharing.sharing_rounds import Answered
+from discreet.vendors.sharing.tasks import SharingTask, length
 
 _FORMAT = 1
 
 
-class Asked(NamedTuple):
+class Question(NamedTuple):
     """A question as it was sent, and its answer once there is one."""
 
     task: bytes
@@ -38,13 +38,13 @@ class Releases:
     """A job with its questions. Complete, all have answers; before, the last may lack its own."""
 
     job: ShareJob
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[Question, ...] = ()
     complete: bool = False
 
     def answers(self) -> tuple[Answered, ...]:
         """The rounds with their totals, as a vendor reads them."""
         return tuple(
-            Answered(Task.from_bytes(one.task, len(self.job.items)).round, one.total)
+            Answered(SharingTask.from_bytes(one.task, len(self.job.items)).round, one.total)
             for one in self.asked
             if one.total is not None
         )
@@ -84,7 +84,7 @@ class Releases:
                     raise InputError(path, f"has format {about['format']}; this version reads {_FORMAT}")
                 names = set(file.keys())
                 asked = [
-                    Asked(
+                    Question(
                         file.get_tensor(f"task/{number}").tobytes(),
                         file.get_tensor(f"total/{number}") if f"total/{number}" in names else None,
                     )
@@ -100,7 +100,7 @@ class Releases:
 
     def _check(self) -> None:
         for number, (data, total) in enumerate(self.asked):
-            task = Task.from_bytes(data, len(self.job.items))
+            task = SharingTask.from_bytes(data, len(self.job.items))
             last = number == len(self.asked) - 1
             if task.number != number or (total is None and (self.complete or not last)):
                 raise ValueError(f"round {number + 1} is not in its place")

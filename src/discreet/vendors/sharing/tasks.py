@@ -20,19 +20,19 @@ import numpy as np
 
 from discreet.errors import DiscreetError
 from discreet.vendors.sharing.contributions import Directions, Floats, Integers
-from discreet.vendors.sharing.plan import MOST_DIRECTIONS, POPULAR
-from discreet.vendors.sharing.rounds import Opening, Pairs, Projections, Round
+from discreet.vendors.sharing.plan import MAX_DIRECTIONS, POPULAR
+from discreet.vendors.sharing.sharing_rounds import Opening, Pairs, Projections, Round
 
-MOST_ROUNDS = 255
+MAX_ROUNDS = 255
 _HEADER = struct.Struct("<4sBBdIII")
 _MAGIC = b"DSR1"
-_LARGEST = 1e6
-_SMALLEST_EMPHASIS = 1e-6
-_LARGEST_LOADING = 1e3
+_MAX_VALUE = 1e6
+_MIN_EMPHASIS = 1e-6
+_MAX_LOADING = 1e3
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class SharingTask:
     """The round that is asked for, and its number in the conversation, counted from 0."""
 
     number: int
@@ -55,7 +55,7 @@ class Task:
         return b"".join((_HEADER.pack(_MAGIC, self.number, kind, asked.share, *sizes), *parts))
 
     @classmethod
-    def from_bytes(cls, data: bytes, items: int) -> Task:
+    def from_bytes(cls, data: bytes, items: int) -> SharingTask:
         """The task, if it is one for a catalogue of so many items.
 
         Raises:
@@ -68,7 +68,7 @@ class Task:
             raise DiscreetError(f"the round is about {size} items, the job's catalogue has {items}")
         if not 0 < share <= 1:
             raise DiscreetError(f"a round spends a share of the budget above 0 and at most 1, not {share}")
-        if (kind > 1 and not 2 <= popular <= min(POPULAR, items)) or (kind == 3 and not 1 <= rank <= MOST_DIRECTIONS):
+        if (kind > 1 and not 2 <= popular <= min(POPULAR, items)) or (kind == 3 and not 1 <= rank <= MAX_DIRECTIONS):
             raise DiscreetError(f"the round has {popular} popular items and {rank} directions, which is not allowed")
         reader = _Reader(data[_HEADER.size :])
         asked = _read(kind, share, reader, items, popular, rank)
@@ -126,15 +126,15 @@ class _Reader:
 
 
 def _is_emphasis(values: Floats) -> bool:
-    return bool(((values == 0) | ((values >= _SMALLEST_EMPHASIS) & (values <= _LARGEST))).all())
+    return bool(((values == 0) | ((values >= _MIN_EMPHASIS) & (values <= _MAX_VALUE))).all())
 
 
 def _is_offset(values: Floats) -> bool:
-    return bool((np.abs(values) <= _LARGEST).all())
+    return bool((np.abs(values) <= _MAX_VALUE).all())
 
 
 def _is_loading(values: Floats) -> bool:
-    return bool((np.abs(values) <= _LARGEST_LOADING).all())
+    return bool((np.abs(values) <= _MAX_LOADING).all())
 
 
 def _floats(values: Floats) -> bytes:

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from discreet.aggregation.contribution import Contribution
 from discreet.aggregation.task import Per, Task
+from discreet.edge.reader.sums.contribution_ledger import SumsLedger, SumsStatement, open_sums_ledger
 from discreet.edge.reader.sums.floors import Floors
-from discreet.edge.reader.sums.ledger import SumsLedger, SumsStatement, open_sums_ledger
 from discreet.edge.reader.sums.measures import MEASURES
-from discreet.edge.reader.sums.store import Known, TaskStore
+from discreet.edge.reader.sums.sums_store import Known, TaskStore
 from discreet.errors import DiscreetError
 
 _DRAWN = 0.9

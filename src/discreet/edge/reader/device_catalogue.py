@@ -1,0 +1,85 @@
+"""The publisher's articles as a device uses them. Everything here is public, and none of it is believed unchecked."""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from discreet.edge.reader.publisher_terms import PublisherTerms
+from discreet.errors import DiscreetError
+
+
+@dataclass(frozen=True)
+class Article:
+    """One article, as the server describes it; `base` is its score for everybody."""
+
+    id: str
+    title: str
+    category: str
+    topic: int
+    vector: bytes
+    base: float = 0.0
+    abstract: str = ""
+    section: str = ""
+    published: int | None = None
+    url: str = ""
+    image: str = ""
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any], base: float, terms: PublisherTerms) -> Article:
+        """An article that has been checked against the schema.
+
+        Raises:
+            DiscreetError: It does not fit the terms' topics and vectors.
+        """
+        if fields["topic"] >= terms.topics:
+            raise DiscreetError(f"an article is on topic {fields['topic']} of {terms.topics}")
+        return cls(**{**fields, "vector": unpacked(fields["vector"], terms.dimension), "base": base})
+
+    @classmethod
+    def unknown(cls, article_id: str) -> Article:
+        """An article of which nothing is known but its name."""
+        return cls(article_id, "", "", 0, b"")
+
+
+class DeviceCatalogue:
+    """Articles by id."""
+
+    def __init__(self, articles: Iterable[Article] = ()) -> None:
+        self._articles = {article.id: article for article in articles}
+
+    def __len__(self) -> int:
+        return len(self._articles)
+
+    def __iter__(self) -> Iterator[Article]:
+        return iter(self._articles.values())
+
+    def get(self, article_id: str) -> Article | None:
+        """The article, if it is in the catalogue."""
+        return self._articles.get(article_id)
+
+    def holds(self, article_ids: Collection[str]) -> int:
+        """How many different ones of these are in the catalogue."""
+        return sum(name in self._articles for name in set(article_ids))
+
+    @cached_property
+    def topic_sizes(self) -> Counter[int]:
+        """How many articles each topic has, of those that have any."""
+        return Counter(article.topic for article in self)
+
+
+def unpacked(text: str, size: int) -> bytes:
+    """Base64 of exactly `size` bytes."""
+    if len(text) != 4 * -(-size // 3):
+        raise DiscreetError(f"base64 of {len(text)} characters where {size} bytes are expected")
+    try:
+        data = base64.b64decode(text, validate=True)
+    except ValueError:
+        raise DiscreetError("what should be base64 is not") from None
+    if len(data) != size:
+        raise DiscreetError(f"{len(data)} bytes where {size} are expected")
+    return data

@@ -1,0 +1,96 @@
+"""The ranking that a device does by itself.
+
+The score of an article for a reader is
+
+    base + w₀ · v·(h̄ − centre)
+
+with `base` its score for everybody, v its vector, h̄ the mean vector of the kept clicks and `centre` that of all
+readers. Without clicks h̄ is the centre, and the score is the base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.edge.reader.device_catalogue import Article
+from discreet.edge.reader.publisher_terms import PublisherTerms
+
+BEST, CHOSEN = 500, 100
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """An article with its score, and how much of it the reader's own clicks made."""
+
+    article: Article
+    score: float
+    personal: float
+
+
+def rank(
+    candidates: Sequence[Article],
+    bases: Sequence[float],
+    clicked: Sequence[bytes],
+    read: Collection[str],
+    terms: PublisherTerms,
+) -> list[Ranked]:
+    """The candidates that were not read, the best first; equals in the order in which they came.
+
+    Args:
+        candidates: The articles.
+        bases: The score of each for everybody.
+        clicked: The vectors of the kept clicks.
+        read: Ids to leave out.
+        terms: Scale, centre, weight and diversity.
+    """
+    own = personal_scores(_matrix([article.vector for article in candidates], terms.dimension), clicked, terms)
+    scores = np.asarray(bases, np.float64) + own
+    order = np.argsort(-scores, kind="stable")
+    if not read and terms.diversity > 0:
+        order = in_turns(order, scores, [article.category for article in candidates], terms.diversity)
+    return [
+        Ranked(candidates[i], float(scores[i]), float(own[i])) for i in order.tolist() if candidates[i].id not in read
+    ]
+
+
+def in_turns(
+    order: NDArray[np.intp], scores: NDArray[np.float64], categories: Sequence[str], diversity: float
+) -> NDArray[np.intp]:
+    """The order for a reader of whom nothing is known yet: the first hundred with categories in turns.
+
+    They are chosen one after the other from the 500 best: the largest score − d · s · n, with s the standard deviation
+    of the 500 scores and n how many of the article's category were chosen before.
+    """
+    best = order[:BEST]
+    if not len(best):
+        return order
+    named = np.unique([categories[i] for i in best.tolist()], return_inverse=True)[1]
+    weight = diversity * float(np.std(scores[best]))
+    chosen_before = np.zeros(len(best))
+    free, chosen = np.ones(len(best), bool), []
+    for _ in range(min(CHOSEN, len(best))):
+        value = np.where(free, scores[best] - weight * chosen_before, -np.inf)
+        place = int(np.argmax(value))
+        chosen.append(place)
+        free[place] = False
+        chosen_before[named == named[place]] += 1
+    return np.concatenate((best[chosen], best[free], order[BEST:]))
+
+
+def personal_scores(vectors: NDArray[np.int8], clicked: Sequence[bytes], terms: PublisherTerms) -> NDArray[np.float64]:
+    """w₀ · v·(h̄ − centre) of each vector; 0 without clicks."""
+    known = _matrix(clicked, terms.dimension)
+    if not len(known):
+        return np.zeros(len(vectors))
+    interest = known.mean(axis=0) * terms.vector_scale - np.asarray(terms.centre)
+    return np.asarray(terms.content_weight * terms.vector_scale * (vectors @ interest))
+
+
+def _matrix(vectors: Sequence[bytes], dimension: int) -> NDArray[np.int8]:
+    """One row each; a vector of another length counts as zeros."""
+    rows = [vector if len(vector) == dimension else bytes(dimension) for vector in vectors]
+    return np.frombuffer(b"".join(rows), np.int8).reshape(len(rows), dimension)

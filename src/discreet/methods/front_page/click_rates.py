@@ -1,0 +1,166 @@
+"""What released sums tell of each article's click rate: a posterior, which knows how noisy the sums are.
+
+An article with log rate θ is clicked, where it is shown, e^θ times as often as an average one. In a slate of C articles
+an average one has 1/C of the clicks, so the sum of 1/C over slates is its exposure, and in a window it expects
+exposure · level · e^θ clicks. The level, how many clicks a slate gives, is the same for all and follows the sums.
+
+θ has a normal prior, around what a ridge regression on public text predicts from the released sums of all articles.
+Its posterior stands on a grid. Each hour the evidence of the past loses some weight, because news ages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data.news import Impressions
+from discreet.methods.front_page.count_likelihood import CountLikelihood
+from discreet.methods.front_page.windows import Window
+from discreet.methods.method import State
+
+Floats = NDArray[np.float64]
+
+GRID = np.linspace(-4, 4, 33)
+FORGET_HOURLY = 0.03
+PRIOR_DEVIATION = 0.7
+RIDGE = 30.0
+MAX_IDLE = 3 * 86400
+"""Seconds after which an article that is shown no more is forgotten."""
+
+_MAX_PRIOR = 1.5
+_LEVEL, _LEVEL_VARIANCE = 0.7, 0.25
+"""Prior mean and variance of the clicks that a slate gives."""
+_MIN_LEVEL = 0.01
+_MIN_ARTICLES = 30
+_MIN_EXPECTED = 0.02
+
+
+class ClickRates:
+    """The posterior of all articles that are shown. It sees released sums, and nothing else of anybody.
+
+    Args:
+        likelihood: Of a released count.
+        text: What rates are predicted from, a row for each article of the catalogue.
+    """
+
+    def __init__(self, likelihood: CountLikelihood, text: Floats) -> None:
+        self.until = 0
+        self._likelihood, self._text = likelihood, text
+        self._row = np.full(len(text), -1, np.int64)
+        self._article = np.zeros(0, np.int64)
+        self._evidence = np.zeros((0, len(GRID)))
+        self._sums = np.zeros((0, 3))  # expected clicks, released clicks, variance of the noise; with forgetting
+        self._shown = np.zeros(0, np.int64)
+        self._level = np.zeros(3)  # of all articles together: slates, released clicks, variance of the noise
+        self._slope = np.zeros(text.shape[1])
+
+    def log_rate(self, articles: NDArray[np.integer]) -> Floats:
+        """The mean of θ of each article: of its posterior, or of the prior where it was not shown yet."""
+        found = self._prior(articles)
+        row = self._row[articles]
+        known = row >= 0
+        weight = self._evidence[row[known]] - 0.5 * ((GRID - found[known, None]) / PRIOR_DEVIATION) ** 2
+        weight = np.exp(weight - weight.max(axis=1, keepdims=True))
+        found[known] = weight @ GRID / weight.sum(axis=1)
+        return found
+
+    def update(self, window: Window) -> None:
+        """Learn from the released sum of one more window."""
+        self._forget(window)
+        self._make_room(window.articles)
+        row = self._row[window.articles]
+        clicks = window.released / self._likelihood.copies
+        noise = np.full(len(row), self._likelihood.variance / self._likelihood.copies**2)
+        self._level += window.exposure.sum(), clicks.sum(), noise.sum()
+        expected = window.exposure * self._slate_clicks()
+        told = self._likelihood(window.released, np.log(expected)[:, None] + GRID)
+        self._evidence[row] += told - told.max(axis=1, keepdims=True)
+        self._sums[row] += np.column_stack((expected, clicks, noise))
+        self._shown[row] = self.until
+        self._predict()
+
+    def _slate_clicks(self) -> float:
+        """How many clicks a slate gives: the mean of a normal posterior, given the sums of all articles together."""
+        slates, clicks, noise = self._level
+        precision = slates**2 / (slates + noise)
+        mean = (clicks / slates * precision + _LEVEL / _LEVEL_VARIANCE) / (precision + 1 / _LEVEL_VARIANCE)
+        return float(max(mean, _MIN_LEVEL))
+
+    def _forget(self, window: Window) -> None:
+        """Let the past lose weight for the time since the last window, and drop what is shown no more."""
+        hours = (window.end - self.until) / 3600 if self.until else 0.0
+        kept = (1 - FORGET_HOURLY) ** hours
+        self.until = window.end
+        alive = self._shown > self.until - MAX_IDLE
+        self._row[self._article[~alive]] = -1
+        self._article, self._shown = self._article[alive], self._shown[alive]
+        self._evidence, self._sums = self._evidence[alive] * kept, self._sums[alive] * kept
+        self._row[self._article] = np.arange(len(self._article))
+        self._level *= kept
+
+    def _make_room(self, articles: NDArray[np.int64]) -> None:
+        new = articles[self._row[articles] < 0]
+        self._row[new] = len(self._article) + np.arange(len(new))
+        self._article = np.concatenate((self._article, new))
+        self._evidence = np.concatenate((self._evidence, np.zeros((len(new), len(GRID)))))
+        self._sums = np.concatenate((self._sums, np.zeros((len(new), 3))))
+        self._shown = np.concatenate((self._shown, np.full(len(new), self.until)))
+
+    def _predict(self) -> None:
+        """Weighted ridge regression of clicks over expected clicks, minus 1, on text; weights are inverse variances."""
+        expected, clicks, noise = self._sums.T
+        used = expected > _MIN_EXPECTED
+        if used.sum() < _MIN_ARTICLES:
+            return
+        expected, clicks, noise = expected[used], clicks[used], noise[used]
+        text = self._text[self._article[used]]
+        weight = expected**2 / (expected + noise)
+        moments = text.T @ (text * weight[:, None]) + RIDGE * np.eye(text.shape[1])
+        self._slope = np.asarray(np.linalg.solve(moments, text.T @ (weight * (clicks / expected - 1))), np.float64)
+
+    def _prior(self, articles: NDArray[np.integer]) -> Floats:
+        return np.asarray(np.clip(self._text[articles] @ self._slope, -_MAX_PRIOR, _MAX_PRIOR))
+
+    def state(self) -> State:
+        """All that was learnt, as arrays; `restore` takes them back."""
+        return {
+            "until": np.array([self.until]),
+            "article": self._article,
+            "evidence": self._evidence,
+            "sums": self._sums,
+            "shown": self._shown,
+            "level": self._level,
+            "slope": self._slope,
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on from where `state` was taken."""
+        self.until = int(state["until"][0])
+        self._article, self._shown = state["article"].copy(), state["shown"].copy()
+        self._evidence, self._sums = state["evidence"].copy(), state["sums"].copy()
+        self._level, self._slope = state["level"].copy(), state["slope"].copy()
+        self._row[self._article] = np.arange(len(self._article))
+
+
+def known_rates(learnt: ClickRates, windows: Iterable[Window], impressions: Impressions, seconds: int) -> Floats:
+    """Of each shown article the log rate that was known when the window of its impression began.
+
+    Args:
+        learnt: What was known before the first of `windows`.
+        windows: Released windows in the order of time, from which it goes on learning.
+        impressions: Slates, later than all that `learnt` has seen.
+        seconds: How long a window is.
+    """
+    begun = np.repeat(impressions.time // seconds * seconds, impressions.slate_sizes)
+    order = np.argsort(begun, kind="stable")
+    begun = begun[order]
+    found, done = np.zeros(len(order)), 0
+    for window in windows:
+        ready = int(np.searchsorted(begun, window.end))
+        found[order[done:ready]] = learnt.log_rate(impressions.shown[order[done:ready]])
+        done = ready
+        learnt.update(window)
+    found[order[done:]] = learnt.log_rate(impressions.shown[order[done:]])
+    return found

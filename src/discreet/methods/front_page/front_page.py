@@ -1,0 +1,185 @@
+"""`front_page`: the device ranks with its exact history; popularity comes from noised sums."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from dp_accounting import DpEvent
+from dp_accounting.dp_event import DiscreteLaplaceDpEvent
+
+from discreet.data.news import Impressions
+from discreet.errors import DiscreetError
+from discreet.methods.front_page.click_rates import ClickRates, known_rates
+from discreet.methods.front_page.count_likelihood import CountLikelihood
+from discreet.methods.front_page.history_features import device_features
+from discreet.methods.front_page.public_articles import PublicArticles
+from discreet.methods.front_page.weights import PUBLIC_WEIGHTS
+from discreet.methods.front_page.windows import DAY, Log, Window, noise_scale, released_windows
+from discreet.methods.method import Method, Scores, State, TrainingTask
+from discreet.privacy.accounting import calibrate, compose, rounds
+from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
+
+LONG, SHORT = 60, 15
+"""Minutes of a window."""
+
+_MAX_EPSILON = 100.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrontPage(Method):
+    """Ranks on the device by its exact history, and by a popularity that is learnt from noised sums over all readers.
+
+    **Theorem.** Let at most one click of a reader count a day, in one cell of one window, and let each aggregator add
+    discrete Laplace noise of scale 1/ε to every cell of every window. Then all that the publisher and one aggregator
+    see of a day is ε-differentially private (δ = 0): unit a reader, neighbours in which all that the reader contributes
+    that day is there or counts as zero. Over at most D days it is (ε', δ)-differentially private with the ε' of D such
+    releases composed. That readers come, when, and which slates they are sent is public.
+
+    **Proof.** The sums of a day's windows, one after the other, are one vector of whole numbers. Without the reader's
+    contributions it moves by at most 1 in one place. The honest aggregator's noise alone makes each window private
+    (`aggregation.noise`), and the noises of all cells are independent, so the likelihood of what is seen changes by
+    e^{1·ε} at most; that cells and later windows are chosen by what was seen before changes nothing, since the
+    reader's device keeps the limit whatever they are. Days compose. Everything else, posterior, prior and ranking, is
+    computed from the sums, from public slates, times and texts, and, on the device, from its own history, which stays
+    there. ∎
+
+    Attributes:
+        epsilon: ε of a reader's day; with `max_days`, of her life.
+        max_days: D, on how many days of her life a reader contributes at most; 0 sets no limit, and ε is for a day.
+        delta: δ of the budget for life.
+        window_minutes: How long a window is; 0 takes 15 minutes where ε times the contributions a day is at least as
+            much as the number of articles shown a day, and an hour elsewhere.
+        population: Simulate the noise of so many readers: each reader of the data stands for several, whose clicks are
+            the same. What is measured so is a simulation, not a result for the readers at hand. 0 stands for these.
+        popularity_weight: How much popularity counts. 1 makes clicks most likely; less shows less of what all read.
+    """
+
+    name: ClassVar[str] = "front_page"
+
+    epsilon: float = 1.0
+    max_days: int = 0
+    delta: float = 1e-6
+    window_minutes: int = 0
+    population: int = 0
+    popularity_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (0.01 <= self.epsilon <= _MAX_EPSILON or math.isinf(self.epsilon)):
+            raise DiscreetError(
+                f"{self.name}: epsilon must be from 0.01 to {_MAX_EPSILON:g} (or inf), not {self.epsilon}"
+            )
+        if not 0 <= self.max_days <= 36525:
+            raise DiscreetError(f"{self.name}: max_days must be from 0 to 36525, not {self.max_days}")
+        if not 1e-12 <= self.delta < 0.1:
+            raise DiscreetError(f"{self.name}: delta must be at least 1e-12 and below 0.1, not {self.delta}")
+        if self.window_minutes < 0 or (self.window_minutes and 1440 % self.window_minutes):
+            raise DiscreetError(f"{self.name}: window_minutes must divide a day of 1440 minutes, or be 0")
+        if not 0 <= self.popularity_weight < math.inf:
+            raise DiscreetError(f"{self.name}: popularity_weight must be at least 0, not {self.popularity_weight}")
+        if self.population < 0:
+            raise DiscreetError(f"{self.name}: population must be at least 0, not {self.population}")
+
+    @property
+    def daily_epsilon(self) -> float:
+        """ε of a reader's day."""
+        if not self.max_days or math.isinf(self.epsilon):
+            return self.epsilon
+        return _daily_epsilon(self.epsilon, self.delta, self.max_days)
+
+    def train(self, task: TrainingTask, seed: int, checkpoint: Path | None = None) -> State:
+        """The posterior after all windows of the train split."""
+        train = task.data.splits["train"]
+        learnt = self.popularity(task)
+        for window in self._windows(task, [train], seed):
+            learnt.update(window)
+        return learnt.state()
+
+    def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
+        """Device features with public weights, plus the log rate that was known when the impression's window began."""
+        rates = self.log_rates(task, state, impressions, seed)
+        return self.device_scores(task, impressions) + self.popularity_weight * rates
+
+    def device_scores(self, task: TrainingTask, impressions: Impressions) -> Scores:
+        """What each device makes of its own history, at ε = 0."""
+        return np.asarray(device_features(task, PublicArticles.of(task), impressions) @ PUBLIC_WEIGHTS)
+
+    def log_rates(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
+        """Of each shown article the popularity, from windows that had ended before the impression's own began.
+
+        Devices go on contributing while the split is served: its own earlier windows count.
+        """
+        learnt = self.popularity(task)
+        if len(impressions) and int(impressions.time.min()) >= int(state["until"][0]):
+            learnt.restore(state)
+        windows = self._windows(task, list(task.data.splits.values()), seed, learnt.until)
+        return known_rates(learnt, windows, impressions, self._seconds(task))
+
+    def guarantee(self, state: State) -> Guarantee:
+        """For a reader's day, or with `max_days` for life; the theorem is above."""
+        scope = Scope.LIFETIME if self.max_days else Scope.DAY
+        if math.isinf(self.epsilon):
+            return Guarantee.unprotected("one click a day in sums without noise", scope)
+        told = f"one click a day in windowed sums{f' on at most {self.max_days} days' if self.max_days else ''}"
+        told += ", discrete Laplace noise of each aggregator (simulated"
+        told += f"; noise as for {self.population:,} readers)" if self.population else ")"
+        return Guarantee(
+            epsilon=self.lifetime(self.max_days) if self.max_days else self.epsilon,
+            delta=self.delta if self.max_days else 0.0,
+            unit=Unit.USER,
+            adjacency=Adjacency.ZERO_OUT,
+            adversary=Adversary.PUBLISHER_AND_AGGREGATOR,
+            scope=scope,
+            status=Status.PROVED,
+            mechanism=told,
+        )
+
+    def lifetime(self, days: int) -> float:
+        """ε, at δ, of a reader who contributes on so many days."""
+        return _lifetime(self.daily_epsilon, self.delta, days)
+
+    def popularity(self, task: TrainingTask) -> ClickRates:
+        """What is known of popularity before the first sum."""
+        scale = 0.0 if math.isinf(self.epsilon) else noise_scale(self.daily_epsilon)
+        return ClickRates(CountLikelihood(scale, self._copies(task)), PublicArticles.of(task).text)
+
+    def _windows(self, task: TrainingTask, parts: Sequence[Impressions], seed: int, since: int = 0) -> Iterator[Window]:
+        """What is released of the windows of `parts`, from `since` on."""
+        seconds = self._seconds(task)
+        log = Log.of(parts, len(task.data.readers), seconds, seed)
+        return released_windows(log, seconds, self.daily_epsilon, self._copies(task), seed, since)
+
+    def _copies(self, task: TrainingTask) -> int:
+        """How many readers each reader of the train split stands for."""
+        return max(1, self.population // max(1, len(np.unique(task.data.splits["train"].reader))))
+
+    def _seconds(self, task: TrainingTask) -> int:
+        """The length of a window, from what is public: who came, and what was shown."""
+        if self.window_minutes:
+            return self.window_minutes * 60
+        train = task.data.splits["train"]
+        day = train.time // DAY
+        visits = len(np.unique(train.reader.astype(np.int64) * (DAY * 366) + day))
+        shown = np.unique(np.repeat(day, train.slate_sizes) * len(task.data.articles) + train.shown).size
+        return 60 * (SHORT if self.daily_epsilon * self._copies(task) * visits >= shown else LONG)
+
+
+@lru_cache(maxsize=64)
+def _lifetime(epsilon: float, delta: float, days: int) -> float:
+    event = rounds(DiscreteLaplaceDpEvent(epsilon, 1), participations=days)
+    return min(days * epsilon, compose([event], adjacency=Adjacency.ZERO_OUT).epsilon(delta))
+
+
+@lru_cache(maxsize=64)
+def _daily_epsilon(epsilon: float, delta: float, days: int) -> float:
+    """The largest ε of a day with which so many days cost at most `epsilon`."""
+
+    def of_life(noise: float) -> DpEvent:
+        return rounds(DiscreteLaplaceDpEvent(1 / noise, 1), participations=days)
+
+    return max(epsilon / days, 1 / calibrate(of_life, epsilon, delta))

@@ -1,0 +1,97 @@
+"""All methods by name: the one list that `discreet list`, `train` and `compare` read."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, get_type_hints
+
+from discreet.errors import DiscreetError
+from discreet.methods.method import Method
+from discreet.methods.settings import FIELD, OF_MODEL, fields_of, settings_of
+from discreet.plugins import Registry, check_frozen
+from discreet.protocol.infinity import from_plain, to_plain
+
+BASELINES = ("random", "popularity", "recency", "content", "combined")
+
+METHODS: Registry[type[Method]] = Registry(
+    "method",
+    {
+        "random": "discreet.methods.baselines:Random",
+        "popularity": "discreet.methods.baselines:Popularity",
+        "recency": "discreet.methods.baselines:Recency",
+        "content": "discreet.methods.baselines:Content",
+        "combined": "discreet.methods.baselines:Combined",
+        "centralized": "discreet.methods.published.centralized:Centralized",
+        "fedrec": "discreet.methods.published.fedrec:FedRec",
+        "fednewsrec": "discreet.methods.published.fednewsrec:FedNewsRec",
+        "dp_fedrec": "discreet.methods.published.dp_fedrec:DPFedRec",
+        "privaterec": "discreet.methods.published.privaterec:PrivateRec",
+        "dp_fedavg": "discreet.methods.dp_fedavg:DPFedAvg",
+        "click_reports": "discreet.methods.click_reports.click_reports:ClickReports",
+        "front_page": "discreet.methods.front_page.front_page:FrontPage",
+        "strict_privaterec": "discreet.methods.strict_privaterec:StrictPrivateRec",
+        "user_codes": "discreet.methods.user_codes:UserCodes",
+    },
+    check_frozen,
+)
+
+
+def make_method(name: str, settings: Mapping[str, Any] | None = None) -> Method:
+    """The method called `name`, with `settings` in place of its defaults."""
+    settings = settings or {}
+    known = setting_names(name)
+    for setting in settings:
+        if not has_setting(name, setting):
+            has = f"it has {', '.join(known)}" if known else "it has none"
+            raise DiscreetError(f"{name} has no setting '{setting}'; {has}")
+        if setting in known:
+            _check_kind(name, setting, settings[setting])
+    return METHODS[name](**fields_of(METHODS[name], settings))
+
+
+def _check_kind(name: str, setting: str, value: Any) -> None:
+    """Refuse a word where the setting is a number, and a fraction where it is a whole number."""
+    kind = get_type_hints(METHODS[name])[setting]
+    if kind is int and not isinstance(value, int):
+        raise DiscreetError(f"{name}: {setting} is a whole number, not '{value}'")
+    if kind in (float, float | None) and isinstance(value, str):
+        raise DiscreetError(f"{name}: {setting} is a number, not '{value}'")
+
+
+def has_setting(name: str, setting: str) -> bool:
+    """Whether the method called `name` has a setting, or a model that may have it (`model.x`)."""
+    trains = FIELD in {field.name for field in _fields(METHODS[name])}
+    return setting in setting_names(name) or (trains and setting.startswith(OF_MODEL))
+
+
+def setting_names(name: str) -> list[str]:
+    """The settings that the method called `name` has, beside those of its model."""
+    return [field.name for field in _fields(METHODS[name]) if field.name != FIELD]
+
+
+def _fields(method: Any) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(method) if dataclasses.is_dataclass(method) else ()
+
+
+def setting_schema(name: str) -> dict[str, dict[str, Any]]:
+    """The type and the default of each setting of the method called `name`; infinity is the string "inf"."""
+    if not setting_names(name):
+        return {}
+    method = METHODS[name]
+    defaults, kinds = plain_settings(method()), get_type_hints(method)
+    return {setting: {"type": _kind(kinds[setting]), "default": value} for setting, value in defaults.items()}
+
+
+def _kind(kind: Any) -> str:
+    return kind.__name__ if isinstance(kind, type) else str(kind)
+
+
+def plain_settings(method: Method) -> dict[str, Any]:
+    """The method's settings as JSON has them: infinity is the string "inf"."""
+    return {name: to_plain(value) for name, value in settings_of(method).items()}
+
+
+def method_from_plain(name: str, settings: Mapping[str, Any]) -> Method:
+    """The inverse of `plain_settings`."""
+    return make_method(name, {key: from_plain(value) for key, value in settings.items()})

@@ -1,0 +1,162 @@
+"""The interface of a news model: encode articles, encode a reader from article vectors, score by their dot product.
+
+Padding is part of the published models: a title shorter than 30 words is filled with the padding word, whose embedding
+e₀ is learnt, and a history shorter than 50 clicks with the anonymous article, a title of nothing but padding. Equal
+padding positions need not be computed thirty times over: a batch keeps one of them, and `copies` says for how many it
+stands. A soft-max over positions with weights `copies · e^logit` is then exactly the soft-max over the padded row. A
+position with `copies` 0 is not there at all.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from discreet.models.features import ArticleTable
+
+
+class Titles(StrEnum):
+    """Which titles the text vectors of a model are made of: what they are centred on depends on these.
+
+    Those that `occur` depend on all readers' histories, so training with them guarantees nothing to a reader. Those of
+    the whole `catalogue` are public.
+    """
+
+    OCCURRING = "occurring"
+    CATALOGUE = "catalogue"
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a model reads. It is given that and nothing else; where that cannot be had, training refuses in one line.
+
+    Attributes:
+        title_words: Words of the title, so many at most; 0 for none.
+        abstract_words: Words of the abstract.
+        categories: Category and subcategory.
+        entities: The entities that a title names.
+        vectors: A public text vector of the title, and of which titles; None for none.
+        tokens: The title as the tokens of a language model in place of words: the folder of that model, empty for the
+            installed one; None for no tokens.
+        reader_id: Who the reader is, beside what she clicked.
+        candidate_aware: The reader's vector depends on the candidate, so there is none to rank with by dot products.
+    """
+
+    title_words: int = 0
+    abstract_words: int = 0
+    categories: bool = False
+    entities: bool = False
+    vectors: Titles | None = None
+    tokens: str | None = None
+    reader_id: bool = False
+    candidate_aware: bool = False
+
+
+@dataclass(frozen=True)
+class TableSizes:
+    """How many different words, categories and subcategories articles have, and the length of their text vectors.
+
+    What there is not is 0. Words, categories and subcategories include their number 0 (padding, none).
+    """
+
+    words: int = 0
+    categories: int = 0
+    subcategories: int = 0
+    vector: int = 0
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """What every model has; the defaults are the published ones, and all settings are plain JSON values.
+
+    `size` is the length of an article's and of a reader's vector, `query_size` that of attention pooling's queries.
+    """
+
+    MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ()
+
+    title_words: int = 30
+    history_length: int = 50
+    size: int = 400
+    query_size: int = 200
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if type(value) is int and value < (0 if field.name in self.MAY_BE_ZERO else 1):
+                raise ValueError(f"{field.name} cannot be {value}")
+
+
+@dataclass(frozen=True)
+class ArticleBatch:
+    """Articles as an encoder takes them; what a data set or model does not have is None.
+
+    Words are positions [n, words] in the vocabulary (0 is padding, 1 unknown), each with its `copies`. `category` and
+    `subcategory` count from 1 (0 is none). `vectors` are cached text vectors [n, size] of a frozen language model, zero
+    for the anonymous article.
+    """
+
+    titles: Tensor | None = None
+    title_copies: Tensor | None = None
+    abstracts: Tensor | None = None
+    abstract_copies: Tensor | None = None
+    category: Tensor | None = None
+    subcategory: Tensor | None = None
+    vectors: Tensor | None = None
+
+
+class NewsModel(nn.Module, ABC):
+    """A model: one encoder for articles, one for readers. It is made of its settings and its table's sizes.
+
+    A model of one's own inherits from this class, has a `name`, `PRESETS` and `needs`, and encodes;
+    `discreet.register` makes it known.
+    """
+
+    name: ClassVar[str]
+    """The name that methods and the command line use."""
+
+    PRESETS: ClassVar[Mapping[str, Any]]
+    """Its settings at the sizes `published` and `small`."""
+
+    def __init__(self, settings: ModelSettings, sizes: TableSizes) -> None:
+        super().__init__()
+        self.settings = settings
+        self.sizes = sizes
+        self.size = settings.size
+        """Length of an article's and of a reader's vector."""
+        self.history_length = settings.history_length
+        """How many of the latest clicks a reader's vector is made of; shorter histories are padded to it."""
+
+    @classmethod
+    @abstractmethod
+    def needs(cls, settings: Any) -> Needs:
+        """What the model reads of articles and readers, at these settings."""
+
+    def start_from(self, table: ArticleTable) -> None:
+        """Before the first round, take what public articles tell: parameters to start from, and persistent buffers.
+
+        Persistent buffers are never trained. A run keeps them, and nodes take them from the server.
+        """
+
+    @abstractmethod
+    def encode_articles(self, batch: ArticleBatch) -> Tensor:
+        """The articles' vectors [n, size]."""
+
+    @abstractmethod
+    def encode_readers(self, clicks: Tensor, copies: Tensor) -> Tensor:
+        """Readers' vectors [n, size] from their clicks' vectors [n, clicks, size], with `copies` [n, clicks].
+
+        The oldest click comes first, and before it the padding, as one position with its copies, so that the latest
+        click is always last.
+        """
+
+    @staticmethod
+    def score(readers: Tensor, candidates: Tensor) -> Tensor:
+        """Dot products [n, candidates] of readers [n, size] with their candidates [n, candidates, size]."""
+        return torch.einsum("nd,ncd->nc", readers, candidates)

@@ -1,0 +1,180 @@
+"""The background of a server: it encodes new articles, follows the database, and keeps the snapshot fresh."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+from sqlalchemy.exc import SQLAlchemyError
+
+from discreet.protocol.check import SCHEMA
+from discreet.serving.catalogue_pages import CataloguePages
+from discreet.serving.label_popularity import LabelPopularity
+from discreet.serving.logs import log, log_exception
+from discreet.serving.model import Served
+from discreet.serving.server_store import Encoded, ServerStore, Waiting
+from discreet.serving.snapshot import Snapshot
+
+POLL_SECONDS = 2.0
+REFRESH_SECONDS = 60.0
+TIDY_SECONDS = 3600.0
+_ENCODED_TOGETHER = 4096
+_FORGOTTEN = 1000
+_LEVELS = 127
+_MAX_BASE: float = SCHEMA["catalogue"]["properties"]["front_bases"]["items"]["maximum"]
+
+
+class SnapshotUpdater:
+    """Owns the current snapshot. One thread makes new ones; everybody else reads `snapshot`, which is swapped whole."""
+
+    def __init__(
+        self,
+        model: Served,
+        store: ServerStore,
+        clock: Callable[[], float] = time.time,
+        *,
+        diversity: float = 0.0,
+        forget_before: Callable[[], int] = lambda: 0,
+        passed: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.snapshot = Snapshot.empty(len(model.space))
+        self.catalogue = CataloguePages(model.version, model.space.version, diversity, passed)
+        self.ready = False
+        self.scale = 1.0 / _LEVELS
+        self._model, self._store, self._clock, self._passed = model, store, clock, passed
+        self._forget_before = forget_before
+        self._popularity = LabelPopularity(model.version, model.epsilon_label or math.inf)
+        self._flushed = np.zeros(0, np.int64)
+        self._refreshed, self._tidied = -np.inf, -np.inf
+        self._wake, self._stop = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._work, name="updater", daemon=True)
+
+    def start(self) -> None:
+        """Begin to work in the background."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Look at the database now rather than in two seconds."""
+        self._wake.set()
+
+    def close(self) -> None:
+        """Stop, after a last count of shows."""
+        self._stop.set()
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        try:
+            self._flush_shows()
+        except SQLAlchemyError:
+            log_exception("shows were not counted")
+
+    def _work(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self.step()
+            except Exception:
+                log_exception("the catalogue could not be brought up to date; trying again")
+            self._wake.wait(POLL_SECONDS)
+            self._wake.clear()
+
+    def step(self) -> None:
+        """One round: encode what waits, take over what changed, refresh what ages."""
+        if not self.ready:
+            self._store.wait_again(self._model.version)
+        while not self._stop.is_set() and (waiting := self._store.waiting(_ENCODED_TOGETHER)):
+            self._store.publish(self._model.version, self._encode(waiting))
+        self._follow()
+        if self._passed() - self._refreshed >= REFRESH_SECONDS:
+            if self.ready:  # a server that starts is ready before it has counted what has come since
+                self._popularity.count(self._store, self._stop.is_set)
+            self._popularity.read(self._store)
+            self._flush_shows()
+            self._rebase()
+        if self.ready and self._passed() - self._tidied >= TIDY_SECONDS:
+            self._tidied = self._passed()
+            self._tidy()
+        self.ready = True
+
+    def _encode(self, waiting: list[tuple[int, Waiting]]) -> list[tuple[int, Waiting, Encoded]]:
+        vectors = self._model.title_vectors([article.title for _, article in waiting])
+        categories = [article.category for _, article in waiting]
+        scores = self._model.article_scores(vectors, categories).astype(np.float32)
+        lasting = self._model.lasting_scores(vectors, categories).tolist()
+        coordinates = self._model.coordinates(vectors)
+        largest = float(np.abs(coordinates).max(initial=0.0)) or 1.0
+        self.scale = float(self._store.setting(f"scale of {self._model.version}", repr(largest / _LEVELS)))
+        whole = np.clip(np.rint(coordinates / self.scale), -_LEVELS, _LEVELS).astype(np.int8)
+        topics = self._model.space.topics_of(vectors).tolist()
+        return [
+            (number, article, Encoded(topics[row], lasting[row], scores[row].tobytes(), whole[row].tobytes()))
+            for row, (number, article) in enumerate(waiting)
+        ]
+
+    def _follow(self) -> None:
+        """Take over what changed in the database, here or on another server."""
+        old = self.snapshot
+        latest = self._store.revision()
+        if latest == old.revision:
+            return
+        if latest < old.revision:
+            log("warning", "the database was put back to an earlier state; reading all of it again")
+            old = self._nothing()
+        rows = self._store.changes(self._model.version, old.revision)
+        if not rows and old is self.snapshot:
+            return
+        if not self.ready:
+            self.scale = float(self._store.setting(f"scale of {self._model.version}", repr(self.scale)))
+        if old is self.snapshot:
+            self._flush_shows()
+        new = old.with_changes(rows)
+        self._flushed = new.shows.copy()
+        self._swap(new)
+        log("info", "catalogue changed", articles=len(new), revision=new.revision)
+
+    def _nothing(self) -> Snapshot:
+        """Begin from nothing."""
+        self._popularity = LabelPopularity(self._model.version, self._model.epsilon_label or math.inf)
+        self.catalogue.forget()
+        return Snapshot.empty(len(self._model.space))
+
+    def _rebase(self) -> None:
+        self._refreshed = self._passed()
+        self._swap(self.snapshot)
+
+    def _swap(self, snapshot: Snapshot) -> None:
+        """Put a snapshot with base scores of this moment in place."""
+        base = self._model.base_scores(
+            snapshot.lasting,
+            snapshot.published,
+            snapshot.first_shown,
+            snapshot.shows,
+            self._popularity.of(snapshot.ids),
+            int(self._clock()),
+        )
+        self.snapshot = snapshot.with_base(np.clip(np.nan_to_num(base), -_MAX_BASE, _MAX_BASE))
+        self.catalogue.change(self.snapshot)
+
+    def _tidy(self) -> None:
+        """Forget reports that are old enough, and times that a clock which was ahead has left."""
+        forgotten = 0
+        while not self._stop.is_set() and (some := self._store.forget_reports(self._forget_before(), _FORGOTTEN)):
+            forgotten += some
+        if forgotten:
+            log("info", "old reports were deleted", count=forgotten)
+        now, first_shown = int(self._clock()), self.snapshot.first_shown
+        if self._store.set_back(now):
+            first_shown[first_shown > now] = now
+            log("warning", "articles were shown first in the future; they count as shown first now")
+
+    def _flush_shows(self) -> None:
+        """Write down how often articles were shown since the last time."""
+        snapshot = self.snapshot
+        shows = snapshot.shows.copy()
+        if len(shows) != len(self._flushed):
+            return
+        rows = np.flatnonzero(shows > self._flushed).tolist()
+        self._store.add_shows([(snapshot.ids[row], int(shows[row] - self._flushed[row])) for row in rows])
+        self._flushed = shows

@@ -1,0 +1,118 @@
+"""The server's side of sharing across machines: it asks the rounds of `plan` by secure sums, and keeps the answers.
+
+It sees sums over all vendors, with the noise of all, and nothing else. Each question is on the disk before it is
+asked, each answer before the next question: a server that was stopped goes on with the same question, and never asks
+one again that was answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from discreet.errors import DiscreetError, InputError
+from discreet.nodes import Nodes, NodeSum, SecureSums
+from discreet.progress import notice
+from discreet.vendors.sharing.contributions import Integers
+from discreet.vendors.sharing.job import ShareJob
+from discreet.vendors.sharing.plan import converse
+from discreet.vendors.sharing.releases import Question, Releases
+from discreet.vendors.sharing.sharing_rounds import Round
+from discreet.vendors.sharing.tasks import SharingTask, length
+
+
+class JobSums(Protocol):
+    """Secure sums over nodes that have all opened one job."""
+
+    def sum(self, task: bytes, length: int) -> NodeSum:
+        """The sum of the vectors that nodes contribute to a task, and which nodes are in it."""
+        ...
+
+
+def share_over_nodes(sums: JobSums, job: ShareJob, out: Path) -> Releases:
+    """All rounds of a job, from wherever an earlier run of it stopped; the releases are in `out` at the end.
+
+    Raises:
+        DiscreetError: vendors are missing or refuse (run it again when that is put right), or `out` is another job's.
+    """
+    beside = out.with_name(f"{out.name}.part")
+    conversation = _Conversation(sums, _begun(job, out, beside), beside)
+    if not conversation.releases.complete:
+        converse(conversation.ask, job.budget, len(job.items))
+        conversation.releases = replace(conversation.releases, complete=True)
+        conversation.releases.save(out)
+    beside.unlink(missing_ok=True)
+    return conversation.releases
+
+
+def share_over(nodes: Nodes, roster: Mapping[int, bytes], job: ShareJob, out: Path, patience: float) -> Releases:
+    """`share_over_nodes` with secure sums over nodes; each has `patience` seconds for a step, and to come back."""
+    if tuple(sorted(roster)) != job.nodes:
+        raise DiscreetError("the roster's nodes are not the job's vendors")
+    sums = SecureSums(nodes, roster, job.to_bytes(), job.budget.guarantee(), patience=patience, everybody=True)
+    return share_over_nodes(sums, job, out)
+
+
+def program(nodes: Nodes, arguments: dict[str, Any]) -> dict[str, Any]:
+    """What the server of a deployment runs. Paths mean the server's disk.
+
+    Args:
+        nodes: The vendors' nodes.
+        arguments: `job`, the path of the job's description; `roster`, each node's public key in hex by its number;
+            `out`, the path for the releases; `patience`, how many seconds a node has for a step.
+
+    Returns:
+        `out`, and how many `rounds` there were.
+    """
+    job, out = ShareJob.from_bytes(Path(arguments["job"]).read_bytes()), Path(arguments["out"])
+    roster = {int(number): bytes.fromhex(key) for number, key in arguments["roster"].items()}
+    released = share_over(nodes, roster, job, out, arguments["patience"])
+    return {"out": str(out), "rounds": len(released.asked)}
+
+
+class _Conversation:
+    """Rounds asked one after the other, of which some may have been asked or answered by an earlier run."""
+
+    def __init__(self, sums: JobSums, releases: Releases, beside: Path) -> None:
+        self.releases = releases
+        self._sums = sums
+        self._beside = beside
+        self._next = 0
+
+    def ask(self, asked: Round) -> Integers:
+        """The sum of all vendors' answers to the next round."""
+        number, self._next = self._next, self._next + 1
+        before = self.releases.asked
+        if number == len(before):
+            self._keep([*before, Question(SharingTask(number, asked).to_bytes(), None)])
+        task, total = self.releases.asked[number]
+        if total is None:
+            total = self._sum(task)
+            self._keep([*before[:number], Question(task, total)])
+            notice(f"round {number + 1}: all {len(self.releases.job.nodes)} vendors have answered")
+        return total
+
+    def _sum(self, task: bytes) -> Integers:
+        """The answer to a question just as it was first sent: vendors refuse another in its place."""
+        job = self.releases.job
+        found = self._sums.sum(task, length(SharingTask.from_bytes(task, len(job.items)).round))
+        if found.nodes != job.nodes:
+            raise DiscreetError(f"the sum is over the nodes {found.nodes}, not over all vendors")
+        return found.values
+
+    def _keep(self, asked: list[Question]) -> None:
+        self.releases = replace(self.releases, asked=tuple(asked))
+        self.releases.save(self._beside)
+
+
+def _begun(job: ShareJob, out: Path, beside: Path) -> Releases:
+    """What an earlier run has left, or nothing yet."""
+    for path in (out, beside):
+        if path.exists():
+            found = Releases.load(path)
+            if found.job != job:
+                raise InputError(path, "belongs to another sharing; choose another file, or give the same settings")
+            return found
+    return Releases(job)
