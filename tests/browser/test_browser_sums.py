@@ -63,6 +63,7 @@ def world(**changes: Any) -> dict[str, Any]:
         task(name="each hour", **window),
         task(name="how many", kind="count", length=1, max_value=1, max_total=1, measure="clicks", cells=""),
         task(name="too dear", epsilon=3.0),
+        task(name="of each window", cells="window", length=4, epsilon=0.2),
     ]
     readers: list[list[tuple[int, str]]] = [
         [],
@@ -92,25 +93,27 @@ def test_what_is_seen_of_a_browser_does_not_depend_on_clicks(tmp_path: Path) -> 
     quiet, some, many = seen(tmp_path)
     assert quiet["seen"] == some["seen"] == many["seen"]
     uploads = [url for _, method, url, _, _ in quiet["seen"] if method == "POST"]
-    assert len(uploads) == 3 * 29
-    assert len(quiet["given"]) == 3 * 29
+    assert len(uploads) == 4 * 29
+    assert len(quiet["given"]) == 4 * 29
     assert quiet["given"] != some["given"] != many["given"]
-    assert quiet["debits"] == some["debits"] == 2 + 29 + 2
+    assert quiet["debits"] == some["debits"] == 2 + 29 + 2 + 2
     assert [reason.split(":")[0] for reason in quiet["refused"]] == ["task too dear is refused"]
     assert quiet["tasksLeft"] == 0
-    assert quiet["life"] == pytest.approx(0.1 * 4 + 0.01 * 29)
+    assert quiet["life"] == pytest.approx(0.1 * 4 + 0.01 * 29 + 0.2 * 2)
 
 
 def test_a_browser_gives_what_was_clicked_and_a_day_has_one_total(tmp_path: Path) -> None:
     given = seen(tmp_path)[1]["given"]
-    vectors_of_day = [values for values in given if isinstance(values, list)]
+    vectors_of_day = [values for values in given if isinstance(values, list) and len(values) == len(CELLS)]
     assert [values for values in vectors_of_day if any(values)] == [[0, 30, 0, 0, 0, 30], [0, 0, 60, 0, 0, 0]]
+    of_each_window = [values for values in given if isinstance(values, list) and len(values) == 4 and any(values)]
+    assert of_each_window == [[0, 60, 0, 0]]
 
 
 def test_a_report_that_could_not_be_sent_is_not_sent_again(tmp_path: Path) -> None:
     quiet, some, many = seen(tmp_path, fails=True)
     assert quiet["seen"] == some["seen"] == many["seen"]
-    assert len([url for _, method, url, _, _ in quiet["seen"] if method == "POST"]) == 3 * 29
+    assert len([url for _, method, url, _, _ in quiet["seen"] if method == "POST"]) == 4 * 29
     assert quiet["problem"] is not None
 
 

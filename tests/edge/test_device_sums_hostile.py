@@ -86,6 +86,28 @@ def test_public_tasks_are_fetched_and_contributed_to(tmp_path: Path) -> None:
     assert sorted(reader.values()) == [[0, 0, 0, 60, 0, 0], [1]]
 
 
+def test_a_window_may_have_a_list_of_its_own(tmp_path: Path) -> None:
+    """An article counts once a day, in whichever cell it stands; a list that is not there is as if nothing was read."""
+    some, reader = task(cells="window", length=3), Reader(tmp_path)
+    lists = {0: ["N7", "N8"], 1: ["N9", "N7"], 2: ["N1", "N1"], 3: ["a", "b", "c", "d"]}
+    asked = []
+
+    def answer(method: str, url: str, headers: Mapping[str, str], body: str | None) -> HttpReply:
+        if url.endswith("/v1/tasks"):
+            return HttpReply(200, json.dumps({"tasks": [some.to_json()]}).encode())
+        asked.append(url.rpartition("/v1/cells/")[2])
+        cells = lists.get(int(url.rpartition("/")[2]))
+        return HttpReply(200, json.dumps({"cells": cells}).encode()) if cells else HttpReply(404, b"{}")
+
+    TaskClient("https://news.example", reader.contributor, transport=answer).refresh()
+    for hour, articles in enumerate((["N8"], ["N8", "N7"], ["N1"], ["a"], ["N7"])):
+        for article in articles:
+            reader.click(article, START + hour * HOUR + 1)
+    reader.run(START + 6 * HOUR)
+    assert reader.values() == [[0, 60, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]]
+    assert asked == [f"{some.id.hex()}/{window}" for window in range(5)]
+
+
 def test_two_tasks_under_one_name_are_not_both_taken(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     client = TaskClient("https://news.example", reader.contributor, transport=served([task(), task(windows=9)]))

@@ -13,6 +13,7 @@ const json = (value) => new TextEncoder().encode(JSON.stringify(value));
 const answers = [
   [/\/v1\/model$/, () => json(model)],
   [/\/v1\/tasks$/, () => json({ tasks })],
+  [/\/v1\/cells\/[0-9a-f]+\/\d+$/, (url) => json({ cells: [`N${url.at(-1)}`, "N5", "N6"] })],
   [/\/v1\/cells\//, () => new TextEncoder().encode(cells)],
   [/\/hpke_config$/, () => unhexed(keys)],
   [/\/reports$/, () => new Uint8Array(0)],
@@ -34,7 +35,7 @@ async function seenOf(clicks) {
     seen.push([now, method, url, headers, body?.length ?? null]);
     if (fails && url.endsWith("/reports")) throw new Error("no way there");
     const [, answer] = answers.find(([pattern]) => pattern.test(url)) ?? [null, () => null];
-    const bytes = answer();
+    const bytes = answer(url);
     return bytes ? new Response(bytes) : new Response("{}", { status: 404 });
   };
   const random = (count) => new Uint8Array(count).fill(7);

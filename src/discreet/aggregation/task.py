@@ -33,6 +33,7 @@ MAX_VALUE = 1 << 30
 MAX_TIME = 1 << 40
 MAX_TEXT = 1000
 DAY = 86_400
+OF_EACH_WINDOW = "window"
 
 
 class Kind(StrEnum):
@@ -87,7 +88,8 @@ class Task:
         noise: What each aggregator adds.
         min_batch: Windows with fewer contributions are not collected. This keeps results useful. It protects nobody.
         measure: What a device measures, by a name that devices know.
-        cells: SHA-256, in hexadecimal digits, of the public list of what each value stands for; empty if there is none.
+        cells: SHA-256, in hexadecimal digits, of the public list of what each value stands for; or "window", if each
+            window has a list of its own, which is published when it ends; empty if there is none.
         leader: Address of the aggregator that takes reports; empty where there are no two aggregators.
         helper: Address of the other one.
     """

@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from discreet.aggregation.contribution import Contribution
-from discreet.aggregation.task import DAY, Task
+from discreet.aggregation.task import DAY, OF_EACH_WINDOW, Task
 from discreet.audits.hostile_server.lies import BODIES, LIES, STATUSES, as_bytes
 from discreet.edge.reader.http_client import HttpReply
 from discreet.edge.reader.sums.contribution_ledger import SumsLedger, ledger_in_memory
@@ -66,12 +66,16 @@ def public_tasks(rng: Random) -> list[dict[str, Any]]:
                 per=per,  # type: ignore[arg-type]
                 epsilon=rng.choice((0.01, 0.3, 0.9)),
                 measure="clicks by cell" if with_cells else "clicks",
-                cells=hashlib.sha256(cells_page(length)).hexdigest() if with_cells else "",
+                cells=_cells(rng, length) if with_cells else "",
                 leader=LEADER,
                 helper=HELPER,
             ).to_json()
         )
     return tasks
+
+
+def _cells(rng: Random, length: int) -> str:
+    return OF_EACH_WINDOW if rng.random() < 0.4 else hashlib.sha256(cells_page(length)).hexdigest()
 
 
 class LyingPublisher:
@@ -87,7 +91,10 @@ class LyingPublisher:
         self.heard.append((method, url, tuple(sorted(headers.items())), body))
         path = urlsplit(url).path
         answer: Any = {"tasks": copy.deepcopy(self.tasks)}
-        if path.startswith("/v1/cells/"):
+        if path.startswith("/v1/cells/") and path.count("/") == 4:
+            window = int(path.rpartition("/")[2])
+            answer = {"cells": [f"N{(number + window) % ARTICLES}" for number in range(3)]}
+        elif path.startswith("/v1/cells/"):
             pages = [cells_page(count) for count in (1, 3, ARTICLES)]
             answer = next((page for page in pages if hashlib.sha256(page).hexdigest() == path[10:]), b"{}")
         if self._honest:
@@ -97,8 +104,9 @@ class LyingPublisher:
             raise ConnectionError("no answer")
         if how < 0.15:
             return HttpReply(self._rng.choice(STATUSES), self._rng.choice(BODIES))
-        for _ in range(self._rng.randrange(3) if isinstance(answer, dict) else 0):
-            answer = self._rng.choice(LIES)(answer, self._rng)
+        for _ in range(self._rng.randrange(3)):
+            if isinstance(answer, dict) and answer:
+                answer = self._rng.choice(LIES)(answer, self._rng)
         return HttpReply(200, as_bytes(answer, self._rng))
 
     def change(self) -> None:

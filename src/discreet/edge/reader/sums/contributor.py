@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.aggregation.contribution import Contribution
-from discreet.aggregation.task import Per, Task
+from discreet.aggregation.task import OF_EACH_WINDOW, Per, Task
 from discreet.edge.reader.sums.contribution_ledger import SumsLedger, SumsStatement, open_sums_ledger
 from discreet.edge.reader.sums.floors import Floors
 from discreet.edge.reader.sums.measures import MEASURES
@@ -61,6 +61,8 @@ class Contributor:
         self._clock = clock
         self._store, self._ledger = self._open(Path(folder))
         self.problem: str | None = None
+        self.cells_of: Callable[[Task, int], Sequence[str]] = _no_cells
+        """Fetches what the values of a window stand for, where each window has a list of its own."""
 
     def offers(self, task: Task) -> bool:
         """Whether the device would contribute to a task that is not over, and does not know it yet.
@@ -81,9 +83,10 @@ class Contributor:
     def adopt(self, task: Task, cells: Sequence[str]) -> None:
         """Contribute to a task from its next window on; `cells` says what each value stands for, if anything does."""
         if self.offers(task):
-            if task.cells and (len(cells) != task.length or len(set(cells)) != len(cells)):
+            is_fixed = task.cells not in ("", OF_EACH_WINDOW)
+            if is_fixed and (len(cells) != task.length or len(set(cells)) != len(cells)):
                 raise DiscreetError(f"task {task.name} is refused: its list of cells does not fit it")
-            self._store.add(task, cells if task.cells else (), int(self._clock()))
+            self._store.add(task, cells if is_fixed else (), int(self._clock()))
 
     @property
     def tasks(self) -> list[Task]:
@@ -156,23 +159,37 @@ class Contributor:
 
     def _contribution(self, known: Known, window: int) -> Contribution | None:
         """What is given, after it was written down; None if another process was faster."""
-        task, period = known.task, known.task.period(window)
-        is_same = known.period == period and task.per is Per.DAY
+        task = known.task
+        is_same = known.period == task.period(window) and task.per is Per.DAY
         given, counted = (known.given, known.counted) if is_same else (0, frozenset())
-        values = self._measured(known, window, task.total - given, counted)
-        new = frozenset(np.flatnonzero(values).tolist())
-        if not self._store.contribute(task, window, given + int(values.sum()), counted | new):
+        cells = self._cells(known, window)
+        values = self._measured(task, window, cells, task.total - given, counted)
+        new = frozenset(cell for cell, value in zip(cells, values, strict=False) if value)
+        if not self._store.contribute(known, window, given + int(values.sum()), counted | new):
             return None
         return Contribution.of(task, values)
 
-    def _measured(self, known: Known, window: int, left: int, counted: frozenset[int]) -> NDArray[np.int64]:
-        """The values of a window; nothing, where they cannot be had or do not keep to what is left."""
-        task = known.task
+    def _cells(self, known: Known, window: int) -> Sequence[str]:
+        """What each value stands for; nothing, where that could not be fetched. It is asked whatever was clicked."""
+        if known.task.cells != OF_EACH_WINDOW:
+            return known.cells
         try:
-            articles = self._clicked(task.begins(window), task.begins(window + 1))
-            place = {article: cell for cell, article in enumerate(known.cells)}
-            cells = [place.get(article, -1) if known.cells else number for number, article in enumerate(articles)]
-            values = task.checked(MEASURES[task.measure](task, [cell for cell in cells if cell not in counted], left))
+            cells = self.cells_of(known.task, window)
+        except (DiscreetError, OSError) as error:
+            self.problem = f"task {known.task.name}: {error}"
+            return ()
+        return cells if len(cells) <= known.task.length and len(set(cells)) == len(cells) else ()
+
+    def _measured(
+        self, task: Task, window: int, cells: Sequence[str], left: int, counted: frozenset[str]
+    ) -> NDArray[np.int64]:
+        """The values of a window; nothing, where they cannot be had or do not keep to what is left."""
+        try:
+            clicked = self._clicked(task.begins(window), task.begins(window + 1))
+            articles = [article for article in clicked if article not in counted]
+            place = {article: cell for cell, article in enumerate(cells)}
+            found = [place.get(article, -1) if task.cells else number for number, article in enumerate(articles)]
+            values = task.checked(MEASURES[task.measure](task, found, left))
         except Exception:  # whatever goes wrong here may depend on clicks, so nobody must see it
             return task.nothing()
         return values if values.sum() <= max(left, task.nothing().sum()) else task.nothing()
@@ -185,3 +202,7 @@ class Contributor:
             return False
         self.problem = None
         return True
+
+
+def _no_cells(_task: Task, _window: int) -> Sequence[str]:
+    raise DiscreetError("nobody says what its values stand for")

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from discreet.aggregation.task import Per, Task
+from discreet.aggregation.task import OF_EACH_WINDOW, Per, Task
 from discreet.edge.reader.sums.measures import MEASURES, WITH_CELLS
 from discreet.protocol.check import limits
 
-_DIGEST = re.compile("[0-9a-f]{64}")
+_CELLS = re.compile(f"[0-9a-f]{{64}}|{OF_EACH_WINDOW}")
 _HERE = ("localhost", "127.0.0.1", "::1")
 
 
@@ -43,7 +43,7 @@ class Floors:
             yield "it does not say what it is for"
         if task.measure not in MEASURES:
             yield "this device does not know how to measure it"
-        if (task.measure in WITH_CELLS) != bool(_DIGEST.fullmatch(task.cells)):
+        if (task.measure in WITH_CELLS) != bool(_CELLS.fullmatch(task.cells)):
             yield "it does not say what its values stand for"
         if task.length > limits.max_task_length:
             yield f"it has {task.length} values; this device sends {limits.max_task_length} at most"

@@ -44,4 +44,4 @@ def clicks_in_all(task: Task, clicked: Sequence[int], left: int) -> NDArray[np.i
 
 MEASURES: dict[str, Measure] = {"clicks by cell": clicks_by_cell, "clicks": clicks_in_all}
 WITH_CELLS = frozenset({"clicks by cell"})
-"""Those that need the public list of what each value stands for."""
+"""Those that need a public list of what each value stands for."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from http.client import HTTPException
 
-from discreet.aggregation.task import Task
+from discreet.aggregation.task import OF_EACH_WINDOW, Task
 from discreet.edge.reader.http_client import Transport, over_http
 from discreet.edge.reader.sums.contributor import Contributor
 from discreet.errors import DiscreetError
@@ -32,6 +32,7 @@ class TaskClient:
         self._url = url.rstrip("/")
         self._contributor = contributor
         self._transport = transport
+        contributor.cells_of = self._cells_of
         self.problem: str | None = None
         self.refused: list[str] = []
 
@@ -56,8 +57,15 @@ class TaskClient:
     def _take(self, task: Task) -> None:
         if not self._contributor.offers(task):
             return
-        cells = self._cells(task) if task.cells else []
+        cells = self._cells(task) if task.cells not in ("", OF_EACH_WINDOW) else []
         self._contributor.adopt(task, cells)
+
+    def _cells_of(self, task: Task, window: int) -> list[str]:
+        answer = self._fetch(f"/v1/cells/{task.id.hex()}/{window}")
+        if answer is None:
+            raise DiscreetError(f"the list of cells of window {window} could not be fetched")
+        cells: list[str] = read("cells", answer)["cells"]
+        return cells
 
     def _cells(self, task: Task) -> list[str]:
         answer = self._fetch(f"/v1/cells/{task.cells}")

@@ -35,11 +35,11 @@ class Known:
     Attributes:
         task: Its terms.
         since: When the device came to know it, in seconds since 1970.
-        cells: What each value stands for.
+        cells: What each value stands for, if that is the same in all windows.
         window: The latest window that the device contributed to; −1 before the first.
         period: Its period.
         given: How much of `max_total` was given in that period.
-        counted: Which cells were counted in it.
+        counted: Which articles were counted in it.
     """
 
     task: Task
@@ -48,7 +48,7 @@ class Known:
     window: int
     period: int
     given: int
-    counted: frozenset[int]
+    counted: frozenset[str]
 
 
 class TaskStore:
@@ -103,19 +103,20 @@ class TaskStore:
             )
         ]
 
-    def contribute(self, task: Task, window: int, given: int, counted: frozenset[int]) -> bool:
-        """Write down that a window is contributed to, on the disk; False if it, or a later one, was already.
+    def contribute(self, known: Known, window: int, given: int, counted: frozenset[str]) -> bool:
+        """Write down that a window is contributed to, on the disk; False if the task is not as it was known.
 
         Args:
-            task: The task.
+            known: The task, as it was read.
             window: The window.
             given: How much of `max_total` is given in the window's period, with this contribution.
-            counted: The cells that are counted in it.
+            counted: The articles that are counted in it.
         """
-        row = (window, task.period(window), given, json.dumps(sorted(counted)), task.id, window)
+        task = known.task
+        row = (window, task.period(window), given, json.dumps(sorted(counted)), task.id, known.window)
         with self._transaction() as connection:
             changed = connection.execute(
-                "UPDATE task SET window = ?, period = ?, given = ?, counted = ? WHERE id = ? AND window < ?", row
+                "UPDATE task SET window = ?, period = ?, given = ?, counted = ? WHERE id = ? AND window = ?", row
             )
             return changed.rowcount == 1
 

@@ -168,7 +168,7 @@ export const SCHEMA = {
       "noise": {"type": "string", "enum": ["discrete_laplace", "discrete_gaussian"]},
       "min_batch": {"type": "integer", "minimum": 1, "maximum": 1099511627776},
       "measure": {"type": "string", "maxLength": 200},
-      "cells": {"type": "string", "maxLength": 64, "pattern": "^([0-9a-f]{64})?$"},
+      "cells": {"type": "string", "maxLength": 64, "pattern": "^([0-9a-f]{64}|window)?$"},
       "leader": {"type": "string", "maxLength": 1000},
       "helper": {"type": "string", "maxLength": 1000}
     },

@@ -15,7 +15,7 @@ import { MEASURES } from "./measures.js";
 import { MEDIA, contextOf, readKeys, reportsAt, unhexed, uploadRequest } from "./report.js";
 import { DAY, begins, isWithin, measurementOf, nothing, periodOf, prio3Of, readTask, sentUntil, windowAt } from "./task.js";
 
-const DRAWN = 0.9, OUTDATED_CONFIG = 11;
+const DRAWN = 0.9, OUTDATED_CONFIG = 11, OF_EACH_WINDOW = "window";
 
 export class Contributor {
   problem = null;
@@ -73,10 +73,11 @@ export class Contributor {
   async contributeDue() {
     const now = this.#now(), secret = await this.#drawingSecret();
     let delivered = 0;
-    for (const { name, task } of await this.#rows()) {
+    for (const { name, task, since, window: done } of await this.#rows()) {
       const window = windowAt(task, now) - 1;
-      if (window < 0 || window >= task.windows || dueAt(secret, task, window) > now || now >= sentUntil(task, window)) continue;
-      const values = await this.#decide(name, window);
+      if (window <= done || window >= task.windows || since > begins(task, window)) continue;
+      if (dueAt(secret, task, window) > now || now >= sentUntil(task, window)) continue;
+      const values = await this.#decide(name, window, await this.#cellsOf(task, window));
       if (values) delivered += (await this.#send(task, window, values)) ? 1 : 0;
     }
     await this.#dropEnded(now);
@@ -100,7 +101,7 @@ export class Contributor {
       const reason = refusal(task, this.#helpers) ?? (await this.#changed(task));
       if (reason) throw new NotAsAgreed(reason);
       if (this.#now() >= sentUntil(task, task.windows - 1) || (await this.#rows()).some((row) => row.id === task.id)) return;
-      const cells = task.cells ? await this.#cells(task) : [];
+      const cells = task.cells && task.cells !== OF_EACH_WINDOW ? await this.#cells(task) : [];
       const row = { name: task.name, id: task.id, task, cells, since: Math.floor(this.#now()), window: -1, period: -1, given: 0, counted: [] };
       await this.#storage.transaction(["tasks"], "readwrite", async ({ tasks }) => {
         if (!(await tasks.get(task.name))) await tasks.put(row);
@@ -128,13 +129,25 @@ export class Contributor {
     return cells;
   }
 
+  /** What the values of this window stand for, if each has a list of its own; else null. It is asked whatever was clicked. */
+  async #cellsOf(task, window) {
+    if (task.cells !== OF_EACH_WINDOW) return null;
+    try {
+      const reply = await this.#server.ask("GET", `/v1/cells/${task.id}/${window}`);
+      const { cells } = reply?.status === 200 ? read("cells", reply.bytes) : { cells: [] };
+      return cells.length <= task.length && new Set(cells).size === cells.length ? cells : [];
+    } catch {
+      return [];
+    }
+  }
+
   async #rows() {
     const rows = await this.#storage.transaction(["tasks"], "readonly", ({ tasks }) => tasks.all());
     return rows.filter((row) => row.task).sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
   /** Pay for a window, measure it and write both down; null if it was done, or may not be paid. */
-  #decide(name, window) {
+  #decide(name, window, ofWindow) {
     return this.#storage.transaction(["tasks", "paid", "clicks"], "readwrite", async ({ tasks, paid, clicks }) => {
       const row = await tasks.get(name);
       if (!row?.task || row.window >= window || row.since > begins(row.task, window)) return null;
@@ -144,9 +157,10 @@ export class Contributor {
         return null;
       }
       const { given, counted } = isSame && task.per === "day" ? row : { given: 0, counted: [] };
-      const values = measured(row, window, await clicks.all(), task.max_total - given, new Set(counted));
+      const cells = ofWindow ?? row.cells;
+      const values = measured({ task, cells }, window, await clicks.all(), task.max_total - given, new Set(counted));
       const now = given + values.reduce((sum, value) => sum + value, 0);
-      const added = [...values.keys()].filter((cell) => values[cell] > 0);
+      const added = cells.filter((_, cell) => values[cell] > 0);
       await tasks.put({ ...row, window, period, given: now, counted: [...new Set([...counted, ...added])] });
       return values;
     });
@@ -232,9 +246,9 @@ export function measured({ task, cells }, window, clicks, left, counted) {
   try {
     const places = new Map(cells.map((article, cell) => [article, cell]));
     const inside = clicks.filter(({ time }) => time >= begins(task, window) && time < begins(task, window + 1));
-    const articles = [...new Set(inside.map((click) => click.article))];
-    const found = articles.map((article, number) => (cells.length ? places.get(article) ?? -1 : number));
-    const values = MEASURES[task.measure].values(task, found.filter((cell) => !counted.has(cell)), left);
+    const articles = [...new Set(inside.map((click) => click.article))].filter((article) => !counted.has(article));
+    const found = articles.map((article, number) => (task.cells ? places.get(article) ?? -1 : number));
+    const values = MEASURES[task.measure].values(task, found, left);
     const total = values.reduce((sum, value) => sum + value, 0);
     return isWithin(task, values) && total <= Math.max(left, task.kind === "histogram" ? 1 : 0) ? values : nothing(task);
   } catch {
