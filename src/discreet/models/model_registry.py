@@ -30,7 +30,7 @@ def _check(model: type[NewsModel]) -> None:
 MODELS: Registry[type[NewsModel]] = Registry(
     "model",
     {
-        "fednewsrec": "discreet.models.fednewsrec:FedNewsRec",
+        "fednewsrec": "discreet.models.fednewsrec:FedNewsRecModel",
         "nrms": "discreet.models.nrms:NRMS",
         "naml": "discreet.models.naml:NAML",
         "plm_nr": "discreet.models.plm_nr:PLMNR",
