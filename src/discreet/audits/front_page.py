@@ -66,19 +66,20 @@ class DayCost(Exact):
 
     epsilon: float
     seconds: int
+    max_clicks: int = 1
     logs: int = 40
 
     def lower_bound(self, error: float, seed: int) -> float:
         """By running the shipped bounding on logs of a reader who clicks as she likes, and on one without clicks."""
-        without = _day_sums(audited_log(None), self.seconds)
-        moved = [_day_sums(audited_log(clicks), self.seconds) - without for clicks in range(self.logs)]
-        return float(max(np.abs(move).sum(axis=1).max() for move in moved)) / noise_scale(self.epsilon)
+        without = _day_sums(audited_log(None), self.seconds, self.max_clicks)
+        moved = [_day_sums(audited_log(clicks), self.seconds, self.max_clicks) - without for clicks in range(self.logs)]
+        return float(max(np.abs(move).sum(axis=1).max() for move in moved)) / noise_scale(self.epsilon, self.max_clicks)
 
 
-def _day_sums(data: NewsData, seconds: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+def _day_sums(data: NewsData, seconds: int, max_clicks: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
     """A row for each day: all cells of all its windows, without noise."""
     split = data.splits["train"]
-    log = Log.of([split], len(data.readers), seconds, seed=0)
+    log = Log.of([split], len(data.readers), seconds, 0, max_clicks)
     sums = np.zeros((2, DAY // seconds, _ARTICLES), np.int64)
     for window in released_windows(log, seconds, np.inf, 1, 0):
         number = window.end // seconds - 1
@@ -101,9 +102,9 @@ def _register() -> None:
         task = popularity_task(0, _HOUR, np.arange(4), epsilon)
         setting = f"one cell, one share, ε={epsilon:g}, exact"
         register(Audit("front_page", setting, Status.PROVED, epsilon, HockeyStick(ShareMasses(task), 0.0)))
-    for seconds in (_HOUR, _HOUR // 4):
-        setting = f"a reader's day in windows of {seconds // 60} minutes, ε=1, exact"
-        register(Audit("front_page", setting, Status.PROVED, 1.0, DayCost(1.0, seconds)))
+    for seconds, clicks in ((_HOUR, 1), (_HOUR // 4, 1), (_HOUR, 3)):
+        setting = f"a reader's day in windows of {seconds // 60} minutes, at most {clicks} clicks, ε=1, exact"
+        register(Audit("front_page", setting, Status.PROVED, 1.0, DayCost(1.0, seconds, clicks)))
     log = Log.of([audited_log(0).splits["train"]], _READERS, _HOUR, seed=0)
     released = tuple(released_windows(log, _HOUR, 1.0, 1, 0))
     test = NonInterference(others_see, (None, 0, 1, 2, 3), released)

@@ -101,6 +101,8 @@ def test_days_compose():
         {"epsilon": math.nan},
         {"max_days": -1},
         {"delta": 0.5},
+        {"max_clicks": -1},
+        {"popularity_weight": -1.0},
         {"window_minutes": 7},
         {"population": -1},
     ],
@@ -114,6 +116,17 @@ def test_windows_are_short_where_noise_is_small(task):
     assert d.FrontPage(epsilon=0.01)._seconds(task) == 3600
     assert d.FrontPage(epsilon=0.01, population=10**8)._seconds(task) == 900
     assert d.FrontPage(window_minutes=30)._seconds(task) == 1800
+
+
+def test_as_many_clicks_count_as_slates_are_sent(news, task):
+    method = d.FrontPage()
+    assert method._clicks(task) == method.train(task, 0)["max_clicks"][0]
+    train = news.splits["train"]
+    often = replace(train, reader=np.zeros_like(train.reader))
+    busy = NewsData("busy", news.articles, news.readers, {"train": often, "dev": news.splits["dev"]})
+    assert method._clicks(TrainingTask(busy, "hashed")) == 10
+    assert d.FrontPage(max_clicks=2)._clicks(task) == 2
+    assert "at most 2 clicks a day" in d.FrontPage(max_clicks=2).guarantee({}).mechanism
 
 
 def test_public_side_does_not_depend_on_clicks_or_histories():

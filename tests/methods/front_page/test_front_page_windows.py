@@ -1,18 +1,20 @@
 """One click of a reader counts a day, and a window tells nothing but its noised sum."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from discreet.audits.front_page import audited_log
-from discreet.methods.front_page.windows import DAY, Log, popularity_task, released_windows
+from discreet.methods.front_page.windows import DAY, Log, noise_scale, popularity_task, released_windows
 from discreet.privacy.guarantee import Adversary, Scope, Unit
 
 HOUR = 3600
 
 
-def log_of(clicks, seed=0, seconds=HOUR):
+def log_of(clicks, seed=0, seconds=HOUR, max_clicks=1):
     data = audited_log(clicks)
-    return Log.of([data.splits["train"]], len(data.readers), seconds, seed)
+    return Log.of([data.splits["train"]], len(data.readers), seconds, seed, max_clicks)
 
 
 @pytest.mark.parametrize("seconds", [HOUR, 900])
@@ -94,3 +96,23 @@ def test_a_log_without_labels_releases_nothing():
 
     split = replace(audited_log(5).splits["train"], labelled=False)
     assert not list(released_windows(Log.of([split], 6, HOUR, 0), HOUR, 1.0, 1, 0))
+
+
+def test_a_limit_of_several_clicks_counts_the_first_of_the_day_and_an_article_once():
+    log = log_of(5, max_clicks=3)
+    counted = list(zip(log.click_reader, log.click_time // DAY, log.click_article, strict=True))
+    assert len(counted) == len(set(counted))
+    a_day = Counter((reader, day) for reader, day, _ in counted)
+    assert max(a_day.values()) == 3
+    one = log_of(5)
+    assert set(zip(one.click_reader, one.click_time, one.click_article, strict=True)) <= set(
+        zip(log.click_reader, log.click_time, log.click_article, strict=True)
+    )
+
+
+def test_the_noise_is_that_of_the_day_also_where_few_articles_are_shown():
+    assert noise_scale(1.0, 4) == 4
+    few = popularity_task(0, HOUR, np.arange(2), 1.0, max_clicks=4)
+    assert few.total == 2
+    assert 4 <= float(few.noise_scale) < 4 + 1e-6
+    assert few.epsilon <= 0.5

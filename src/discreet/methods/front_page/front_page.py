@@ -29,22 +29,23 @@ LONG, SHORT = 60, 15
 """Minutes of a window."""
 
 _MAX_EPSILON = 100.0
+_MAX_CLICKS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class FrontPage(Method):
     """Ranks on the device by its exact history, and by a popularity that is learnt from noised sums over all readers.
 
-    **Theorem.** Let at most one click of a reader count a day, in one cell of one window, and let each aggregator add
-    discrete Laplace noise of scale 1/ε to every cell of every window. Then all that the publisher and one aggregator
-    see of a day is ε-differentially private (δ = 0): unit a reader, neighbours in which all that the reader contributes
-    that day is there or counts as zero. Over at most D days it is (ε', δ)-differentially private with the ε' of D such
-    releases composed. That readers come, when, and which slates they are sent is public.
+    **Theorem.** Let at most k clicks of a reader count a day, each 1 in one cell of one window, and let each aggregator
+    add discrete Laplace noise of scale k/ε to every cell of every window. Then all that the publisher and one
+    aggregator see of a day is ε-differentially private (δ = 0): unit a reader, neighbours in which all that the reader
+    contributes that day is there or counts as zero. Over at most D days it is (ε', δ)-differentially private with the
+    ε' of D such releases composed. That readers come, when, and which slates they are sent is public.
 
     **Proof.** The sums of a day's windows, one after the other, are one vector of whole numbers. Without the reader's
-    contributions it moves by at most 1 in one place. The honest aggregator's noise alone makes each window private
+    contributions it moves by at most k in L1. The honest aggregator's noise alone makes each window private
     (`aggregation.noise`), and the noises of all cells are independent, so the likelihood of what is seen changes by
-    e^{1·ε} at most; that cells and later windows are chosen by what was seen before changes nothing, since the
+    e^{k·ε/k} at most; that cells and later windows are chosen by what was seen before changes nothing, since the
     reader's device keeps the limit whatever they are. Days compose. Everything else, posterior, prior and ranking, is
     computed from the sums, from public slates, times and texts, and, on the device, from its own history, which stays
     there. ∎
@@ -53,6 +54,8 @@ class FrontPage(Method):
         epsilon: ε of a reader's day; with `max_days`, of her life.
         max_days: D, on how many days of her life a reader contributes at most; 0 sets no limit, and ε is for a day.
         delta: δ of the budget for life.
+        max_clicks: k, how many clicks of a reader count a day; 0 takes the mean number of slates that are sent a day to
+            a reader who comes, which is public.
         window_minutes: How long a window is; 0 takes 15 minutes where ε times the contributions a day is at least as
             much as the number of articles shown a day, and an hour elsewhere.
         population: Simulate the noise of so many readers: each reader of the data stands for several, whose clicks are
@@ -65,6 +68,7 @@ class FrontPage(Method):
     epsilon: float = 1.0
     max_days: int = 0
     delta: float = 1e-6
+    max_clicks: int = 0
     window_minutes: int = 0
     population: int = 0
     popularity_weight: float = 1.0
@@ -78,6 +82,8 @@ class FrontPage(Method):
             raise DiscreetError(f"{self.name}: max_days must be from 0 to 36525, not {self.max_days}")
         if not 1e-12 <= self.delta < 0.1:
             raise DiscreetError(f"{self.name}: delta must be at least 1e-12 and below 0.1, not {self.delta}")
+        if not 0 <= self.max_clicks <= 1000:
+            raise DiscreetError(f"{self.name}: max_clicks must be from 0 to 1000, not {self.max_clicks}")
         if self.window_minutes < 0 or (self.window_minutes and 1440 % self.window_minutes):
             raise DiscreetError(f"{self.name}: window_minutes must divide a day of 1440 minutes, or be 0")
         if not 0 <= self.popularity_weight < math.inf:
@@ -98,7 +104,7 @@ class FrontPage(Method):
         learnt = self.popularity(task)
         for window in self._windows(task, [train], seed):
             learnt.update(window)
-        return learnt.state()
+        return {**learnt.state(), "max_clicks": np.array([self._clicks(task)])}
 
     def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
         """Device features with public weights, plus the log rate that was known when the impression's window began."""
@@ -124,8 +130,10 @@ class FrontPage(Method):
         """For a reader's day, or with `max_days` for life; the theorem is above."""
         scope = Scope.LIFETIME if self.max_days else Scope.DAY
         if math.isinf(self.epsilon):
-            return Guarantee.unprotected("one click a day in sums without noise", scope)
-        told = f"one click a day in windowed sums{f' on at most {self.max_days} days' if self.max_days else ''}"
+            return Guarantee.unprotected("clicks in sums without noise", scope)
+        clicks = int(state["max_clicks"][0]) if "max_clicks" in state else self.max_clicks or "few"
+        told = f"at most {clicks} click{'' if clicks == 1 else 's'} a day in windowed sums"
+        told += f" on at most {self.max_days} days" if self.max_days else ""
         told += ", discrete Laplace noise of each aggregator (simulated"
         told += f"; noise as for {self.population:,} readers)" if self.population else ")"
         return Guarantee(
@@ -145,14 +153,20 @@ class FrontPage(Method):
 
     def popularity(self, task: TrainingTask) -> ClickRates:
         """What is known of popularity before the first sum."""
-        scale = 0.0 if math.isinf(self.epsilon) else noise_scale(self.daily_epsilon)
+        scale = 0.0 if math.isinf(self.epsilon) else noise_scale(self.daily_epsilon, self._clicks(task))
         return ClickRates(CountLikelihood(scale, self._copies(task)), PublicArticles.of(task).text)
 
     def _windows(self, task: TrainingTask, parts: Sequence[Impressions], seed: int, since: int = 0) -> Iterator[Window]:
         """What is released of the windows of `parts`, from `since` on."""
         seconds = self._seconds(task)
-        log = Log.of(parts, len(task.data.readers), seconds, seed)
-        return released_windows(log, seconds, self.daily_epsilon, self._copies(task), seed, since)
+        log = Log.of(parts, len(task.data.readers), seconds, seed, self._clicks(task))
+        copies = self._copies(task)
+        return released_windows(log, seconds, self.daily_epsilon, copies, seed, since, self._clicks(task))
+
+    def _clicks(self, task: TrainingTask) -> int:
+        """k, from what is public: how many slates were sent, and who came."""
+        train = task.data.splits["train"]
+        return self.max_clicks or min(_MAX_CLICKS, max(1, round(len(train) / max(1, _visits(train)))))
 
     def _copies(self, task: TrainingTask) -> int:
         """How many readers each reader of the train split stands for."""
@@ -164,13 +178,22 @@ class FrontPage(Method):
             return self.window_minutes * 60
         train = task.data.splits["train"]
         day = train.time // DAY
-        visits = len(np.unique(train.reader.astype(np.int64) * (DAY * 366) + day))
         shown = np.unique(np.repeat(day, train.slate_sizes) * len(task.data.articles) + train.shown).size
-        return 60 * (SHORT if self.daily_epsilon * self._copies(task) * visits >= shown else LONG)
+        return 60 * (SHORT if self.daily_epsilon * self._copies(task) * _visits(train) >= shown else LONG)
+
+
+def _visits(impressions: Impressions) -> int:
+    """On how many days all readers together came."""
+    return len(np.unique(np.stack((impressions.reader, impressions.time // DAY)), axis=1).T)
 
 
 @lru_cache(maxsize=64)
 def _lifetime(epsilon: float, delta: float, days: int) -> float:
+    """What so many days of a pure ε cost.
+
+    Discrete Laplace noise with a sensitivity of 1 has a privacy loss of ±ε and nothing between, as randomised response
+    has, which dominates whatever is ε-DP.
+    """
     event = rounds(DiscreteLaplaceDpEvent(epsilon, 1), participations=days)
     return min(days * epsilon, compose([event], adjacency=Adjacency.ZERO_OUT).epsilon(delta))
 

@@ -1,7 +1,7 @@
-"""The sums: who clicked what is contributed at the end of each window, at most one click of a reader a day.
+"""The sums: what was clicked is contributed at the end of each window, at most `max_clicks` clicks of a reader a day.
 
-This simulates devices and aggregators over a log. A device contributes to every window, mostly zeros. In the first
-window of a day in which its reader clicked, it contributes one of these clicks, chosen at random; the day is then done.
+This simulates devices and aggregators over a log. A device contributes to every window, mostly zeros. It contributes
+the first clicks of a day, an article once, and those of one window in random order, until the day's limit is reached.
 The cells of a window are the articles that the server showed in it, and their exposure is public.
 """
 
@@ -43,31 +43,36 @@ class Window:
     released: NDArray[np.int64]
 
 
-def popularity_task(start: int, seconds: int, articles: NDArray[np.int64], epsilon: float) -> Task:
-    """The terms of one window's sum: at most one 1 among the articles that were shown."""
+def popularity_task(start: int, seconds: int, articles: NDArray[np.int64], epsilon: float, max_clicks: int = 1) -> Task:
+    """The terms of one window's sum: at most `max_clicks` ones among the articles that were shown.
+
+    The noise is that of the day's limit: where fewer articles were shown than that, the window itself costs less.
+    """
+    ones = min(max_clicks, len(articles))
     return Task(
         name="front page popularity",
-        purpose="Counts how often each article is clicked, so that popular ones rank higher; one click a day counts.",
+        purpose="Counts how often each article is clicked, so that popular ones rank higher."
+        f" At most {max_clicks} of a reader's clicks a day {'counts' if max_clicks == 1 else 'count'}.",
         kind=Kind.MULTIHOT,
         length=len(articles),
-        max_total=1,
+        max_total=ones,
         start=start,
         window_seconds=seconds,
         windows=1,
-        epsilon=epsilon,
+        epsilon=epsilon if ones == max_clicks else epsilon * ones / max_clicks * (1 - 1e-12),
         measure="popularity",
         cells=hashlib.sha256(np.ascontiguousarray(articles, "<i8").tobytes()).hexdigest(),
     )
 
 
-def noise_scale(epsilon: float) -> float:
+def noise_scale(epsilon: float, max_clicks: int = 1) -> float:
     """The scale of the noise that each aggregator adds to each cell."""
-    return float(popularity_task(0, DAY, np.zeros(1, np.int64), epsilon).noise_scale)
+    return float(popularity_task(0, DAY, np.arange(max_clicks), epsilon, max_clicks).noise_scale)
 
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """What happened, in the order of time: every show, and the one click of each reader and day that counts."""
+    """What happened, in the order of time: every show, and the clicks that count."""
 
     time: NDArray[np.int64]
     article: NDArray[np.int64]
@@ -78,7 +83,7 @@ class Log:
     readers: int
 
     @classmethod
-    def of(cls, parts: Sequence[Impressions], readers: int, seconds: int, seed: int) -> Log:
+    def of(cls, parts: Sequence[Impressions], readers: int, seconds: int, seed: int, max_clicks: int = 1) -> Log:
         """From all labelled parts of a data set."""
         labelled = [part for part in parts if part.labelled and len(part)]
         if not labelled:
@@ -97,27 +102,39 @@ class Log:
         time, article, exposure, reader, clicked = (np.concatenate(column) for column in zip(*columns, strict=True))
         order = np.argsort(time, kind="stable")
         counted = np.flatnonzero(clicked)
-        counted = counted[_one_a_day(reader[counted], article[counted], time[counted], seconds, seed)]
+        counted = counted[_first_of_day(reader[counted], article[counted], time[counted], seconds, seed, max_clicks)]
         counted = counted[np.argsort(time[counted], kind="stable")]
         return cls(
             time[order], article[order], exposure[order], time[counted], article[counted], reader[counted], readers
         )
 
 
-def _one_a_day(
+def _first_of_day(
     reader: NDArray[np.int64],
     article: NDArray[np.int64],
     time: NDArray[np.int64],
     seconds: int,
     seed: int,
+    max_clicks: int,
 ) -> NDArray[np.int64]:
-    """Which clicks count: for each reader and day, one at random of the first window with a click."""
+    """Which clicks count: of each reader and day the first, an article once, at random within a window."""
+    day, window = time // DAY, time // seconds
+    order = np.lexsort((time, article, day, reader))
+    order = order[_changes(reader[order], day[order], article[order])]
     chance = _mixed(_mixed(_mixed(_mixed(np.full(len(reader), seed)) ^ reader) ^ time) ^ article)
-    order = np.lexsort((chance, time // seconds, time // DAY, reader))
-    first = np.ones(len(order), np.bool_)
-    same = (reader[order][1:] == reader[order][:-1]) & (time[order][1:] // DAY == time[order][:-1] // DAY)
-    first[1:] = ~same
-    return order[first]
+    order = order[np.lexsort((chance[order], window[order], day[order], reader[order]))]
+    begins = _changes(reader[order], day[order])
+    rank = np.arange(len(order)) - np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))
+    return order[rank < max_clicks]
+
+
+def _changes(*columns: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Where a row differs from the one before it; the first does."""
+    found = np.zeros(len(columns[0]), np.bool_)
+    found[:1] = True
+    for column in columns:
+        found[1:] |= column[1:] != column[:-1]
+    return found
 
 
 def _mixed(values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -129,7 +146,7 @@ def _mixed(values: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def released_windows(
-    log: Log, seconds: int, epsilon: float, copies: int, seed: int, since: int = 0
+    log: Log, seconds: int, epsilon: float, copies: int, seed: int, since: int = 0, max_clicks: int = 1
 ) -> Iterator[Window]:
     """Every window that ends after `since` and showed something, with its noised sum.
 
@@ -140,6 +157,7 @@ def released_windows(
         copies: How many readers each reader of the log stands for.
         seed: Of the simulated noise. The noise of a window depends on nothing else.
         since: Where to begin, the end of a window.
+        max_clicks: How many clicks of a reader the log counts a day.
     """
     number = log.time // seconds
     for window in np.unique(number[log.time >= since]).tolist():
@@ -153,7 +171,7 @@ def released_windows(
         else:
             rows = (np.ones(stop - start, np.int64), (log.click_reader[start:stop], clicked))
             matrix = sparse.csr_array(rows, shape=(log.readers, len(articles)))
-            task = popularity_task(window * seconds, seconds, articles, epsilon)
+            task = popularity_task(window * seconds, seconds, articles, epsilon, max_clicks)
             sums = PlainSums(SimulatedNoise(np.random.SeedSequence([seed, _NOISE, window])))
             for _ in range(copies):
                 sums.contribute_all(task, 0, matrix)
