@@ -1,5 +1,6 @@
 """A leader and a collector inside the server of a run: one door, one process."""
 
+import hashlib
 import time
 from functools import partial
 
@@ -7,13 +8,18 @@ from dap_processes import Deployment
 from dap_site import LocalPeer
 from served_world import small_service
 from starlette.testclient import TestClient
+from sums_tools import Reader
 
 from discreet.aggregation.contribution import Contribution
 from discreet.aggregation.dap.client import Client
 from discreet.aggregation.dap.config import read_config
+from discreet.edge.reader.http_client import HttpReply
+from discreet.edge.reader.sums import Floors
+from discreet.edge.reader.sums.sums_client import TaskClient
 from discreet.serving.aggregation import mount_leader, open_leader
 from discreet.serving.endpoints import create_app
 from discreet.serving.limits import ServerLimits
+from discreet.serving.public_tasks import publish_cells, publish_window_cells
 
 
 def test_a_served_run_with_its_leader(tmp_path):
@@ -37,3 +43,37 @@ def test_a_served_run_with_its_leader(tmp_path):
             assert (found.values.tolist(), found.contributions) == ([1, 0, 1], 2)
     finally:
         deployment.stop()
+
+
+def test_devices_are_told_the_tasks_and_their_cells(tmp_path):
+    """What the server announces, a device takes, and what it contributes to a window is what the window's list says."""
+    start = int(time.time()) // 600 * 600 - 6000
+    terms = {"kind": "multihot", "length": 3, "max_total": 1, "measure": "clicks by cell", "cells": "window"}
+    deployment = Deployment(
+        tmp_path, start=start, extra={"leader": 'cells = "cells"'}, epsilon=0.1, windows=99, **terms
+    )
+    task = deployment.task
+    leader = open_leader(read_config(tmp_path / "leader.toml"))
+    app = create_app(small_service(tmp_path), ServerLimits(rate=0), extend=partial(mount_leader, leader=leader))
+    publish_window_cells(tmp_path / "cells", task, 2, ["N7", "N5"])
+    digest = publish_cells(tmp_path / "cells", ["N1", "é"])
+    reader = Reader(tmp_path / "device", Floors(helpers=frozenset({task.helper})))
+    with TestClient(app) as server:
+        assert server.get("/v1/tasks").json() == {"tasks": [task.to_json()]}
+        fixed = server.get(f"/v1/cells/{digest}")
+        assert hashlib.sha256(fixed.content).hexdigest() == digest
+        for wrong in ("0" * 64, "..", f"{task.id.hex()}/3", f"{task.id.hex()}/..", "x/1"):
+            assert server.get(f"/v1/cells/{wrong}").status_code == 404
+
+        def ask(method, url, headers, body):
+            answer = server.request(method, url, headers=headers, content=body)
+            return HttpReply(answer.status_code, answer.content)
+
+        client = TaskClient("http://testserver", reader.contributor, transport=ask)
+        reader.now = float(start)
+        client.refresh()
+        assert client.refused == []
+        reader.click("N5", start + 2 * 600 + 1)
+        reader.run(start + 5 * 600)
+    assert reader.values()[2] == [0, 1, 0]
+    assert sum(map(sum, reader.values())) == 1

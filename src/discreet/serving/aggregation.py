@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
@@ -29,6 +30,7 @@ from discreet.serving.gate import Gate, Metrics
 from discreet.serving.http import http_server, within_reach
 from discreet.serving.limits import ServerLimits
 from discreet.serving.logs import configure, log, log_seldom
+from discreet.serving.public_tasks import mount_tasks
 from discreet.serving.rate import Buckets
 from discreet.serving.refusal import RequestRefusal
 
@@ -49,6 +51,7 @@ class Aggregator:
         close: Ends it.
         tasks: Its tasks.
         collector: Collects sums, where the leader's process has the collector's key.
+        cells: The folder with the public lists of what values stand for.
     """
 
     app: Starlette
@@ -56,6 +59,7 @@ class Aggregator:
     close: Callable[[], None]
     tasks: list[Task]
     collector: Collector | None = None
+    cells: Path | None = None
 
 
 def open_leader(config: Config, proxies: Proxies | None = None) -> Aggregator:
@@ -66,7 +70,9 @@ def open_leader(config: Config, proxies: Proxies | None = None) -> Aggregator:
     app = _guarded(leader_app(leader, worker, config.token("collector_token"), admit))
     key = config.collector()
     collector = None if key is None else Collector(key, _inside(worker))
-    return Aggregator(app, worker.start, worker.close, [one.task for one, _ in leader.tasks.values()], collector)
+    tasks = [one.task for one, _ in leader.tasks.values()]
+    cells = None if config.cells is None else config.file(config.cells)
+    return Aggregator(app, worker.start, worker.close, tasks, collector, cells)
 
 
 def open_helper(config: Config) -> Aggregator:
@@ -104,8 +110,9 @@ def run_aggregator(aggregator: Aggregator, config: Config, listener: socket.sock
 
 
 def mount_leader(app: Any, leader: Aggregator) -> None:
-    """Serve a leader under /dap of another application, and let it live as long as that one."""
+    """Serve a leader under /dap of another application, announce its tasks there, and let it live as long as that."""
     app.mount(PREFIX, leader.app)
+    mount_tasks(app, leader.tasks, leader.cells)
     _with_lifespan(app, leader)
 
 

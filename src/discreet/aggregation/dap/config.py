@@ -38,6 +38,7 @@ class Config:
         helper_token: Of a leader: the file with the token that it shows the helper.
         collector_token: Of a leader: the file with the token that the collector shows.
         collector_key: Of a leader with the collector in one process: the collector's key.
+        cells: Of a leader inside `discreet serve`: the folder with the public lists of what a task's values stand for.
         authorities: Of a leader: the certificates that it trusts, where the helper's is not known to the system.
         certificate: Of a server that speaks TLS itself: its certificate, with those that lead to a known one.
         certificate_key: The certificate's private key.
@@ -58,6 +59,7 @@ class Config:
     helper_token: str | None = None
     collector_token: str | None = None
     collector_key: str | None = None
+    cells: str | None = None
     authorities: str | None = None
     certificate: str | None = None
     certificate_key: str | None = None

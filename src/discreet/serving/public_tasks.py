@@ -1,0 +1,84 @@
+"""The public tasks of a leader, and what their values stand for, as devices fetch them: the same bytes for everybody.
+
+A list of cells is a file in the leader's folder of cells: `{digest}.json` for a task whose list is fixed, and
+`{task id}/{window}.json` where each window has a list of its own. Whoever counts what was shown writes it there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from discreet.aggregation.task import Task
+from discreet.errors import DiscreetError
+from discreet.files import replacing_file
+from discreet.protocol.check import limits
+
+_DIGEST = re.compile("[0-9a-f]{64}")
+_WINDOW = re.compile("0|[1-9][0-9]{0,12}")
+
+
+def mount_tasks(app: Any, tasks: Sequence[Task], cells: Path | None, clock: Callable[[], float] = time.time) -> None:
+    """Announce tasks under /v1/tasks of an application, and their lists of cells under /v1/cells."""
+
+    async def announce(_: Request) -> Response:
+        here = [task.to_json() for task in tasks if clock() < task.sent_until(task.windows - 1)]
+        return _json({"tasks": here[: limits.max_tasks]})
+
+    async def fixed(request: Request) -> Response:
+        digest = request.path_params["digest"]
+        return _file(cells, f"{digest}.json" if _DIGEST.fullmatch(digest) else None)
+
+    async def of_window(request: Request) -> Response:
+        task, window = request.path_params["task"], request.path_params["window"]
+        is_name = _DIGEST.fullmatch(task) and _WINDOW.fullmatch(window)
+        return _file(cells, f"{task}/{window}.json" if is_name else None)
+
+    app.add_route("/v1/tasks", announce, methods=["GET"])
+    app.add_route("/v1/cells/{digest}", fixed, methods=["GET"])
+    app.add_route("/v1/cells/{task}/{window}", of_window, methods=["GET"])
+
+
+def publish_cells(folder: Path, articles: Sequence[str]) -> str:
+    """Write what the values of a task stand for; returns what its terms name it by."""
+    page = _page(articles)
+    digest = hashlib.sha256(page).hexdigest()
+    _write(folder / f"{digest}.json", page)
+    return digest
+
+
+def publish_window_cells(folder: Path, task: Task, window: int, articles: Sequence[str]) -> None:
+    """Write what the values of one window stand for: once, when the window ends. Devices fetch it from then on."""
+    task.require_window(window)
+    if not 1 <= len(articles) <= task.length:
+        raise DiscreetError(f"task {task.name} has room for 1 to {task.length} cells, not {len(articles)}")
+    _write(folder / task.id.hex() / f"{window}.json", _page(articles))
+
+
+def _page(articles: Sequence[str]) -> bytes:
+    if len(set(articles)) < len(articles):
+        raise DiscreetError("a list of cells names an article twice")
+    return json.dumps({"cells": list(articles)}, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _write(path: Path, page: bytes) -> None:
+    with replacing_file(path) as draft:
+        draft.write_bytes(page)
+
+
+def _file(folder: Path | None, name: str | None) -> Response:
+    if folder is not None and name is not None and (folder / name).is_file():
+        return Response((folder / name).read_bytes(), media_type="application/json")
+    return _json({"error": "there is no such list of cells"}, 404)
+
+
+def _json(answer: dict[str, Any], status: int = 200) -> Response:
+    return Response(json.dumps(answer, ensure_ascii=False).encode(), status, media_type="application/json")
