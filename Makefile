@@ -7,7 +7,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint const
 export OMP_WAIT_POLICY ?= PASSIVE
 export WITHOUT_GPU = import json; exit(any(need.startswith("nvidia-") for part in json.load(open(".venv/torch.json"))["install"] for need in part["metadata"].get("requires_dist", [])))
 
-.PHONY: demo test test-slow lint docs bench clean help
+.PHONY: demo test test-slow test-wheel lint docs bench clean help
 
 help:  ## Show this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -26,7 +26,7 @@ demo: $(READY)  ## Generate a small news world, compare methods on it, write a r
 	$(BIN)/discreet demo
 
 # One thread each: two workers fill two cores, and sums have the same order in every process.
-test test-slow: export OMP_NUM_THREADS ?= 1
+test test-slow test-wheel: export OMP_NUM_THREADS ?= 1
 
 STUTTERING := \
 	tests/nodes/test_deployment_training.py::test_a_host_is_killed_in_a_round_and_the_weights_are_those_of_the_sums \
@@ -46,6 +46,9 @@ endif
 
 test-slow: $(READY)  ## The tests that take minutes
 	$(BIN)/pytest -m slow
+
+test-wheel: $(READY)  ## The wheel and examples/own_package, installed into empty environments
+	$(BIN)/pytest -m slow tests/api/test_wheel.py
 
 lint: $(READY)  ## ruff, mypy, import contracts
 	$(BIN)/ruff format --check .
