@@ -18,13 +18,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 DEVICE = """
 import sys
 from pathlib import Path
-from discreet.edge.reader.reader_client import Client
+from discreet.edge.reader.reader_client import ReaderClient
 from discreet.privacy.mechanisms import RandomizedResponse, TopicCounts
 from discreet.privacy.noise import SecureNoise
 
 label = RandomizedResponse(epsilon=1.0, choices=4).release(2, SecureNoise())
 sketch = TopicCounts(epsilon=1.0, topics=6).release([0, 0, 3], SecureNoise())
-print(label.guarantee, len(sketch.values), Client.__name__)
+print(label.guarantee, len(sketch.values), ReaderClient.__name__)
 assert not {"torch", "polars", "numba", "matplotlib"} & set(sys.modules)
 """
 
