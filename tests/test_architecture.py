@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
 TABLE = PAGE[PAGE.index("## Where do I look") : PAGE.index("## How far a click goes")]
-ROWS = re.findall(r"^\| ([^|`]+) \| (`.*`) \|$", TABLE, flags=re.MULTILINE)
+ROWS = re.findall(r"^- \*\*([^*]+)\*\*: (.+(?:\n  .+)*)", TABLE, flags=re.MULTILINE)
 
 
 def test_there_are_twenty_questions_at_least():
