@@ -42,7 +42,7 @@ def train(
     method: Annotated[str, typer.Option(help="How to train; 'discreet list' names the methods and their settings.")],
     out: Annotated[Path, typer.Option(metavar="RUN", help="The folder that the run is written to.")],
     model: Annotated[
-        str | None, typer.Option(help="The model to train: plm_nr, nrms, naml, fednewsrec or bilinear.")
+        str | None, typer.Option(help="The model to train; 'discreet list' names the models and their settings.")
     ] = None,
     preset: Annotated[str | None, typer.Option(help="The model's sizes: small, or as published.")] = None,
     rounds: Annotated[int | None, typer.Option(min=1, help="How many rounds to train.")] = None,
