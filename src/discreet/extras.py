@@ -22,7 +22,7 @@ LIBRARIES = {
     "uvicorn": "serve",
     "prometheus_client": "serve",
     "sqlalchemy": "serve",
-    "pyhpke": "serve",
+    "pyhpke": "sums",
     "psycopg": "postgres",
     "onnx": "onnx",
     "onnxruntime": "onnx",
