@@ -8,6 +8,7 @@ import typer
 
 from discreet.cli import (
     aggregate,
+    articles,
     audit,
     compare,
     data,
@@ -69,6 +70,7 @@ app.command()(evaluate.evaluate)
 app.command()(compare.compare)
 app.command()(audit.audit)
 app.command()(serve.serve)
+app.add_typer(articles.app, name="articles")
 app.add_typer(vendors.app, name="vendors")
 vendors.app.command()(vendors_share.share)
 vendors.app.command()(vendors_share.read)

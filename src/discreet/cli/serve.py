@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 from enum import StrEnum
 from functools import partial
@@ -10,7 +11,9 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import AsJson, print_json, say
+from discreet.cli.config_file import use_config
+from discreet.cli.durations import Duration
+from discreet.cli.options import AsJson, Text, print_json, say
 from discreet.errors import DiscreetError
 
 
@@ -23,7 +26,29 @@ class RankingChoice(StrEnum):
 
 
 def serve(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder written by 'discreet train'.")],
+    run: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[RUN]",
+            help="A folder written by 'discreet train'. Without one, devices rank with public weights.",
+        ),
+    ] = None,
+    feed: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FEED",
+            help="Where articles come from: RSS, Atom, JSON Feed, a news sitemap, csv or JSON lines, as a file or an"
+            " http(s) address; may be given again.",
+        ),
+    ] = None,
+    every: Annotated[
+        int, typer.Option(click_type=Duration(1), help="How often feeds are read, such as 90s, 10m or 2h.")
+    ] = "10m",  # type: ignore[assignment]
+    keep: Annotated[
+        int,
+        typer.Option(click_type=Duration(0), help="How long an article stays listed after it has left its feed."),
+    ] = "2d",  # type: ignore[assignment]
+    text: Text = "auto",
     data: Annotated[
         Path | None,
         typer.Option(metavar="DATA", help="A news data set that fills the catalogue on the first start."),
@@ -32,7 +57,9 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65_535, help="The port to listen on; 0 for any free one.")] = 8000,
     database: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="A SQLite file or a postgresql:// URL (by default serving.sqlite in RUN)."),
+        typer.Option(
+            metavar="URL", help="A SQLite file or a postgresql:// URL (by default serving.sqlite in RUN, or here)."
+        ),
     ] = None,
     ranking: Annotated[
         RankingChoice, typer.Option(help="Who ranks: the device (ε = 0), the device from a shortlist, or the server.")
@@ -71,21 +98,37 @@ def serve(
         typer.Option(metavar="FILE", help="A leader's configuration: serve it, and the collector, under /dap."),
     ] = None,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            is_eager=True,
+            callback=use_config,
+            help="These options from a file, with underscores for dashes (by default discreet.toml, if it is here);"
+            " a flag wins over it.",
+        ),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check the settings and the feeds, say what was found, and end.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Serve a run: rank its catalogue for devices that send noised sketches, or nothing at all.
+    """Serve a catalogue for devices that rank by themselves, or that send noised sketches.
 
-    Example: discreet serve runs/reports --data world --admin-token-file token
+    Example: discreet serve --feed https://news.example/rss.xml
     """
     from discreet.data.open import open_news
     from discreet.data.shown_articles import ShownArticles
     from discreet.serving.addresses import Proxies, listen, url_of
+    from discreet.serving.feeds.follow import FeedSettings
     from discreet.serving.limits import ServerLimits
     from discreet.serving.model import load_served
     from discreet.serving.server import open_service, read_token, run_server
 
     if log_level not in ("debug", "info", "warning", "error"):
         raise DiscreetError(f"--log-level is debug, info, warning or error, not '{log_level}'")
+    if run is None and ranking is not RankingChoice.local:
+        raise DiscreetError(f"--ranking {ranking.value} needs a RUN; without one devices rank by themselves")
     token = read_token(admin_token_file) if admin_token_file else None
     proxies = Proxies(trusted_proxy or [])
     extend = None
@@ -93,9 +136,14 @@ def serve(
         from discreet.aggregation.dap.config import read_config
         from discreet.serving.aggregation import mount_leader, open_leader
 
-        extend = partial(mount_leader, leader=open_leader(read_config(aggregate), proxies))
+        leader_settings = read_config(aggregate)
+        if not check:
+            extend = partial(mount_leader, leader=open_leader(leader_settings, proxies))
+    if check:
+        _check(run, feed or [], config, as_json)
+        return
     listener = listen(host, port)
-    model = load_served(run)
+    model = None if run is None else load_served(run)
     service = open_service(
         run,
         model,
@@ -107,12 +155,15 @@ def serve(
         epoch=timedelta(days=epoch_days) if epoch_days else None,
         diversity=diversity,
         report_days=report_days,
+        feeds=FeedSettings(tuple(feed or ()), every, keep),
+        text=text,
     )
     address = url_of(listener)
     if as_json:
-        print_json({"url": address, "model": model.version, "ranking": ranking.value})
+        print_json({"url": address, "model": service.model.version, "ranking": ranking.value})
     else:
-        say(f"Serving {run} at {address} ({ranking.value} ranking). {model.guarantee()}")
+        what = str(run or ", ".join(feed or ()) or "the catalogue")
+        say(f"Serving {what} at {address} ({ranking.value} ranking). {service.model.guarantee()}")
     run_server(
         service,
         listener,
@@ -122,3 +173,29 @@ def serve(
         extend=extend,
         level=log_level,
     )
+
+
+def _check(run: Path | None, feeds: list[str], config: Path | None, as_json: bool) -> None:
+    """Say what a server would start from; nothing is written."""
+    from discreet.serving.feeds.follow import check_feeds
+    from discreet.serving.model import load_served
+
+    model = None if run is None else load_served(run).version
+    found = check_feeds(feeds, int(time.time()))
+    if as_json:
+        told = [
+            {
+                "feed": address,
+                "kind": feed.kind,
+                "articles": len(feed.articles),
+                "problems": list(map(str, feed.problems)),
+            }
+            for address, feed in found
+        ]
+        print_json({"config": None if config is None else str(config), "model": model, "feeds": told})
+        return
+    for address, feed in found:
+        say(f"{address}: {feed.kind}, {len(feed.articles)} articles")
+        for problem in feed.problems:
+            say(f"  {problem}")
+    say(f"The settings{f' of {config}' if config else ''} are good.")

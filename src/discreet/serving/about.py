@@ -142,7 +142,7 @@ def document(
                 "quality": (offer.qualities or {}).get(name),
                 "words": _WORDS[name],
             }
-            for name in RANKINGS
+            for name in (RANKINGS if model.epsilon_sketch else RANKINGS[:1])
         ],
         "vectors": {"dimension": len(model.centre), "scale": scale, "centre": [float(x) for x in model.centre]},
         "content_weight": float(model.content_weight),
@@ -157,7 +157,7 @@ def promise(model: Served, offer: Offer) -> list[str]:
     """What is promised, to whom, and what is not, in plain sentences."""
     attention = _attention(model)
     lines = [
-        *(_of_reports(model) if attention is None else _of_attention(model, attention)),
+        *_of_what_leaves(model, attention),
         "It does not cover what any website sees: that your device asked, when, from which address, and which articles"
         " you open on the publisher's site.",
     ]
@@ -166,6 +166,15 @@ def promise(model: Served, offer: Offer) -> list[str]:
     if not offer.reports:
         lines.append("This server asks for no reports.")
     return lines
+
+
+def _of_what_leaves(model: Served, attention: ClippedAttention | None) -> list[str]:
+    """The promise about what leaves a device."""
+    if attention is not None:
+        return _of_attention(model, attention)
+    if model.guarantee().epsilon == 0:
+        return [f"What you read stays on your device, and nothing computed from it leaves: {model.guarantee()}."]
+    return _of_reports(model)
 
 
 def _of_reports(model: Served) -> list[str]:

@@ -127,6 +127,23 @@ REPORT: TypeAdapter[LabelReport | SketchReport] = TypeAdapter(Report)
 NEW_ARTICLES: TypeAdapter[list[NewArticle]] = TypeAdapter(Annotated[list[NewArticle], Field(max_length=5000)])
 
 
+class StoredArticle(BaseModel):
+    """An article with its state, for administrators."""
+
+    id: str
+    state: Literal["waiting", "listed", "expired", "deleted"]
+    title: str
+    url: str
+    published: int = Field(description="Seconds since 1970; -1 if unknown.")
+
+
+class ArticleListing(BaseModel):
+    """Some articles in the order of their ids; the next ones come after the id `next`, if there is one."""
+
+    articles: list[StoredArticle]
+    next: str | None
+
+
 class Problem(BaseModel):
     """Why a request was refused."""
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     Connection,
     Engine,
@@ -99,6 +100,28 @@ sums = Table(
     Column("weight", Float, nullable=False),
     Column("value", Float, nullable=False),
     Column("changed", BigInteger, nullable=False),
+)
+
+feeds = Table(
+    "feeds",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("etag", Text, nullable=False),
+    Column("modified", Text, nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("next_at", BigInteger, nullable=False),
+    Column("read_at", BigInteger, nullable=False),
+    Column("failures", Integer, nullable=False),
+)
+
+feed_articles = Table(
+    "feed_articles",
+    metadata,
+    Column("feed", String(64), primary_key=True),
+    Column("article", String(120), primary_key=True),
+    Column("digest", String(64), nullable=False),
+    Column("left_at", BigInteger),
+    Column("expired", Boolean, nullable=False),
 )
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import hmac
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
 from fastapi.routing import APIRoute
@@ -191,9 +191,18 @@ def _operations(service: Service, metrics: Metrics) -> APIRouter:
         """Counters for Prometheus."""
         metrics.articles.set(len(service.updater.snapshot))
         metrics.revision.set(service.updater.snapshot.revision)
+        await asyncio.to_thread(_count_feeds, service, metrics)
         return Response(generate_latest(metrics.registry), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     return router
+
+
+def _count_feeds(service: Service, metrics: Metrics) -> None:
+    """When each feed was last read, and how often it failed since; as it was where the database does not answer."""
+    with suppress(SQLAlchemyError):
+        for address, state in service.feeds.states().items() if service.feeds else ():
+            metrics.feed_read.labels(address).set(state.read_at)
+            metrics.feed_failures.labels(address).set(state.failures)
 
 
 def _administration(service: Service, token: str) -> APIRouter:
@@ -223,6 +232,21 @@ def _administration(service: Service, token: str) -> APIRouter:
         new = await _read(request, m.NEW_ARTICLES)
         await written(service.put, new)
         return {"waiting": len(new)}
+
+    @router.get("/articles", response_model=m.ArticleListing, responses={**refused, **_some(422, 503)})
+    async def list_articles(
+        request: Request,
+        state: Literal["waiting", "listed", "expired", "deleted"] | None = None,
+        after: Annotated[str, Query(max_length=120, pattern=r"^[^\x00]*$")] = "",
+        limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
+    ) -> dict[str, Any]:
+        """Articles with their states, in the order of their ids, so many at a time."""
+        authorise(request)
+        try:
+            found = await asyncio.to_thread(service.listing, state, after, limit)
+        except SQLAlchemyError:
+            raise RequestRefusal(503, "the database does not answer; try again later", retry_after=10) from None
+        return {"articles": found, "next": found[-1]["id"] if len(found) == limit else None}
 
     @router.delete("/articles/{article:path}", responses={**refused, **_some(503)})
     async def delete_article(request: Request, article: str) -> dict[str, str]:

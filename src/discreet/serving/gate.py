@@ -60,6 +60,8 @@ class Metrics:
         self.articles = Gauge("discreet_articles", "Articles in the catalogue.", registry=every)
         self.revision = Gauge("discreet_catalogue_revision", "The catalogue's latest change.", registry=every)
         self.reports = Counter("discreet_reports", "Reports kept.", ["kind"], registry=every)
+        self.feed_read = Gauge("discreet_feed_read_time", "When a feed was last read.", ["feed"], registry=every)
+        self.feed_failures = Gauge("discreet_feed_failures", "Failures of a feed since.", ["feed"], registry=every)
         self._by_route: dict[tuple[str, int], tuple[Any, Any]] = {}
 
     def count(self, path: str, status: int, seconds: float) -> None:

@@ -20,13 +20,17 @@ from discreet.serving.about import Offer, Ranking, learns_from_reports, read_qua
 from discreet.serving.addresses import Proxies
 from discreet.serving.database_tables import open_engine
 from discreet.serving.endpoints import Extension, create_app
+from discreet.serving.feeds.follow import Feeds, FeedSettings
 from discreet.serving.http import http_server, within_reach
 from discreet.serving.limits import ServerLimits
 from discreet.serving.logs import configure
 from discreet.serving.model import Served
+from discreet.serving.public_model import MAX_REFERENCE, PublicModel
 from discreet.serving.server_store import ServerStore, Waiting
 from discreet.serving.service import Service
 
+DATABASE = "serving.sqlite"
+"""The database, in the folder of the run or, without one, in the working directory."""
 _WEEK = timedelta(days=7)
 _TITLE, _ABSTRACT, _CATEGORY = (
     SCHEMA["article"]["properties"][name]["maxLength"] for name in ("title", "abstract", "category")
@@ -35,8 +39,8 @@ _START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def open_service(
-    run: Path,
-    model: Served,
+    run: Path | None,
+    model: Served | None,
     *,
     database: str | Path | None = None,
     data: ShownArticles | None = None,
@@ -47,32 +51,50 @@ def open_service(
     as_of: int | None = None,
     diversity: float = Offer.diversity,
     report_days: int = Offer.report_days,
+    feeds: FeedSettings | None = None,
+    text: str = "auto",
 ) -> Service:
-    """A service of a run's model, its catalogue filled from `data` if it never had an article.
+    """A service of a run's model, its catalogue filled from `data`, or from `feeds`, if it never had an article.
 
+    Without a run there is no model: articles are then ranked with public weights, their titles encoded by `text`.
     `epoch` is how long the public epochs last, a week unless said otherwise; it is settled when a database is first
     used. `as_of` moves the times of `data` so that it ends at this moment.
     """
-    place = database if database is not None else run / "serving.sqlite"
+    place = database if database is not None else (run or Path()) / DATABASE
     try:
         store = ServerStore(open_engine(place))
-        if data is not None and store.is_empty():
-            store.put_articles(first_articles(data, as_of))
+        followed = Feeds(store, feeds or FeedSettings())
+        if store.is_empty():
+            if data is not None:
+                store.put_articles(first_articles(data, as_of))
+            else:
+                followed.fill()
         store.require_room()
-        if store.is_empty() and not may_be_empty:
+        if store.is_empty() and (model is None or not may_be_empty):
             store.close()
-            raise DiscreetError(f"{run}: the catalogue is empty; pass --data to fill it from a news data set")
+            raise DiscreetError(
+                f"{shown_database(place)}: the catalogue is empty; fill it from a feed with --feed, from a data set"
+                " with --data, or with 'discreet articles add'"
+            )
+        if model is None:
+            model = public_model(store, text)
         offer = Offer(
             ranking,
             _schedule(store, epoch),
             reports and learns_from_reports(model, ranking),
             diversity=diversity,
-            qualities=read_qualities(run),
+            qualities=None if run is None else read_qualities(run),
             report_days=report_days,
         )
-        return Service(model, store, offer)
+        return Service(model, store, offer, feeds=followed)
     except SQLAlchemyError as error:
         raise DiscreetError(f"{shown_database(place)}: the database cannot be used ({problem_of(error)})") from error
+
+
+def public_model(store: ServerStore, text: str) -> PublicModel:
+    """The model without a run. Its reference titles are the first that a database has had, and stay."""
+    titles = sorted(set(filter(None, store.titles(MAX_REFERENCE))))
+    return PublicModel(tuple(json.loads(store.setting("reference titles", json.dumps(titles)))), text)
 
 
 def first_articles(data: ShownArticles, as_of: int | None = None) -> Iterator[Waiting]:

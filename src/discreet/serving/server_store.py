@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Engine, Row, bindparam, delete, func, insert, literal, select, union_all, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from discreet.errors import DiscreetError
@@ -17,7 +17,7 @@ from discreet.protocol.check import limits
 from discreet.serving.database_tables import SCHEMA, articles, counters, migrate, pending, reports, settings, sums
 
 _TRIAL = 16 * 1024
-LISTED, EXPIRED, DELETED = "listed", "expired", "deleted"
+WAITING, LISTED, EXPIRED, DELETED = "waiting", "listed", "expired", "deleted"
 _SKEW = 3600
 _SUMS = ("weight", "value")
 _TEXTS = ("title", "abstract", "category", "url", "image", "section")
@@ -82,18 +82,18 @@ class Outcome(Enum):
 
 
 class ServerStore:
-    """The database of a served run."""
+    """The database of a served run; `insert` is SQL's insert in its dialect."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self._insert: Any = postgresql.insert if engine.dialect.name == "postgresql" else sqlite.insert
+        self.insert: Any = postgresql.insert if engine.dialect.name == "postgresql" else sqlite.insert
         with engine.begin() as connection:
             migrate(connection)
             found = int(self._setting(connection, "schema", str(SCHEMA)))
             if found != SCHEMA:
                 raise DiscreetError(f"the database has schema {found}; this version of Discreet knows {SCHEMA}")
             for name in ("revision", "reports"):
-                connection.execute(self._insert(counters).values(name=name, value=0).on_conflict_do_nothing())
+                connection.execute(self.insert(counters).values(name=name, value=0).on_conflict_do_nothing())
 
     def close(self) -> None:
         """Close all connections."""
@@ -138,6 +138,26 @@ class ServerStore:
                 connection.execute(insert(pending), list({row["id"]: row for row in part}.values()))
             _require_room(connection)
 
+    def titles(self, most: int) -> list[str]:
+        """Titles of articles that wait or are listed, the first first."""
+        listed = select(articles.c.title).where(articles.c.state == LISTED).order_by(articles.c.revision).limit(most)
+        with self.engine.connect() as connection:
+            waiting = connection.execute(select(pending.c.title).order_by(pending.c.number).limit(most)).scalars()
+            return [*connection.execute(listed).scalars(), *waiting][:most]
+
+    def listing(self, state: str | None, after: str, most: int) -> list[Row[Any]]:
+        """Articles in a state, or in any, whose id comes after this one: id, state, title, url, published.
+
+        One that waits is told as waiting, also where an earlier version of it is listed.
+        """
+        names = ("title", "url", "published")
+        waiting = select(pending.c.id, literal(WAITING).label("state"), *(pending.c[name] for name in names))
+        known = select(articles.c.id, articles.c.state, *(articles.c[name] for name in names))
+        both = union_all(waiting, known.where(articles.c.id.not_in(select(pending.c.id)))).subquery()
+        query = select(both).where(both.c.id > after).order_by(both.c.id).limit(most)
+        with self.engine.connect() as connection:
+            return list(connection.execute(query if state is None else query.where(both.c.state == state)))
+
     def wait_again(self, model: str) -> None:
         """Let articles that another model has encoded wait for this one."""
         stale = (articles.c.state == LISTED) & (articles.c.model != model)
@@ -167,7 +187,7 @@ class ServerStore:
                 if number in still
             ]
             if rows:
-                upsert = self._insert(articles)
+                upsert = self.insert(articles)
                 kept = ("id", "first_shown", "shows")
                 changed = {c.name: upsert.excluded[c.name] for c in articles.c if c.name not in kept}
                 connection.execute(upsert.on_conflict_do_update(index_elements=["id"], set_=changed), rows)
@@ -241,7 +261,7 @@ class ServerStore:
         """Add up the label reports after one number until another; False if another server was first."""
         name = _counted(version)
         with self.engine.begin() as connection:
-            connection.execute(self._insert(counters).values(name=name, value=0).on_conflict_do_nothing())
+            connection.execute(self.insert(counters).values(name=name, value=0).on_conflict_do_nothing())
             mine = (counters.c.name == name) & (counters.c.value == after)
             if not connection.execute(update(counters).where(mine).values(value=until)).rowcount:
                 return False
@@ -249,7 +269,7 @@ class ServerStore:
                 {"version": version, "article": article, "changed": until, **dict(zip(_SUMS, values, strict=True))}
                 for article, values in more.items()
             ]
-            add = self._insert(sums)
+            add = self.insert(sums)
             changed = {column: sums.c[column] + add.excluded[column] for column in _SUMS}
             changed["changed"] = add.excluded.changed
             connection.execute(add.on_conflict_do_update(index_elements=["version", "article"], set_=changed), rows)
@@ -269,7 +289,7 @@ class ServerStore:
             return connection.execute(delete(reports).where(reports.c.number.in_(old))).rowcount
 
     def _keep_report(self, connection: Connection, report: KeptReport) -> Outcome:
-        add = self._insert(reports).values(**vars(report)).on_conflict_do_nothing().returning(reports.c.number)
+        add = self.insert(reports).values(**vars(report)).on_conflict_do_nothing().returning(reports.c.number)
         if connection.execute(add).first() is not None:
             return Outcome.KEPT
         known = connection.execute(select(reports.c.digest).where(reports.c.id == report.id)).scalar()
@@ -283,7 +303,7 @@ class ServerStore:
         return int(connection.execute(more.returning(counters.c.value)).scalar_one())
 
     def _setting(self, connection: Connection, name: str, default: str) -> str:
-        connection.execute(self._insert(settings).values(name=name, value=default).on_conflict_do_nothing())
+        connection.execute(self.insert(settings).values(name=name, value=default).on_conflict_do_nothing())
         return str(connection.execute(select(settings.c.value).where(settings.c.name == name)).scalar_one())
 
 

@@ -22,11 +22,12 @@ from discreet.serving.api_messages import (
     SketchReport,
 )
 from discreet.serving.catalogue_pages import Sent
+from discreet.serving.feeds.follow import Feeds, waiting
 from discreet.serving.journal import Journal
 from discreet.serving.model import Served
 from discreet.serving.ranker import RankingQuery, rank
 from discreet.serving.refusal import RequestRefusal
-from discreet.serving.server_store import KeptReport, Outcome, ServerStore, Waiting
+from discreet.serving.server_store import KeptReport, Outcome, ServerStore
 from discreet.serving.sketch_terms import SketchTerms, label_positions
 from discreet.serving.slates import Slates
 from discreet.serving.snapshot import Snapshot
@@ -41,10 +42,17 @@ _SECOND = {
 
 
 class Service:
-    """A model, its catalogue, and what devices may ask and report."""
+    """A model, its catalogue, the feeds that it comes from, and what devices may ask and report."""
 
-    def __init__(self, model: Served, store: ServerStore, offer: Offer, clock: Callable[[], float] = time.time) -> None:
-        self.model, self.store, self.offer = model, store, offer
+    def __init__(
+        self,
+        model: Served,
+        store: ServerStore,
+        offer: Offer,
+        clock: Callable[[], float] = time.time,
+        feeds: Feeds | None = None,
+    ) -> None:
+        self.model, self.store, self.offer, self.feeds = model, store, offer, feeds
         self.updater = SnapshotUpdater(
             model,
             store,
@@ -68,9 +76,14 @@ class Service:
     def start(self) -> None:
         """Begin to work in the background."""
         self.updater.start()
+        if self.feeds is not None:
+            self.feeds.wake = self.updater.wake
+            self.feeds.start()
 
     def close(self) -> None:
         """Finish what was begun, and let go of the database."""
+        if self.feeds is not None:
+            self.feeds.close()
         self.journal.close()
         self.updater.close()
         self.store.close()
@@ -134,14 +147,7 @@ class Service:
         """Let articles wait to be listed."""
         now = int(self._clock())
         try:
-            self.store.put_articles(
-                Waiting(
-                    **a.model_dump(exclude={"published"}),
-                    published=-1 if a.published is None else a.published,
-                    first_shown=now,
-                )
-                for a in new
-            )
+            self.store.put_articles(waiting(article, now) for article in new)
         except DiscreetError as error:
             raise RequestRefusal(422, str(error)) from None
         self.updater.wake()
@@ -151,6 +157,10 @@ class Service:
         if not self.store.take_down(article, state):
             raise RequestRefusal(404, "no article has this id")
         self.updater.wake()
+
+    def listing(self, state: str | None, after: str, most: int) -> list[dict[str, object]]:
+        """Articles with their states, in the order of their ids."""
+        return [dict(row._mapping) for row in self.store.listing(state, after, most)]
 
     def _interest(self, asked: RecommendRequest) -> NDArray[np.float64] | None:
         if not asked.sketches and asked.open is None:

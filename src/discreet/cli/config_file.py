@@ -1,0 +1,74 @@
+"""`discreet.toml`: a command's options in a file. A flag that is given wins over the file."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import click
+
+from discreet.errors import InputError
+
+DEFAULT = Path("discreet.toml")
+_NOT_SETTINGS = ("config", "check", "as_json", "help")
+_PATHS = ("run", "data", "database", "feed", "admin_token_file", "aggregate", "text")
+_WORDS = {"text": ("auto", "hashed")}
+
+
+def use_config(context: click.Context, _: click.Parameter, given: Path | None) -> Path | None:
+    """Take a command's options from a file: the one that is named, or `discreet.toml` where the command is run.
+
+    Every key is an option with underscores for dashes; values are checked as the option's own are. Relative paths start
+    at the file.
+    """
+    path = given or (DEFAULT if DEFAULT.exists() else None)
+    if path is None:
+        return None
+    context.default_map = {**(context.default_map or {}), **read_config_file(context, path)}
+    return path
+
+
+def read_config_file(context: click.Context, path: Path) -> dict[str, Any]:
+    """The options in a file, checked.
+
+    Raises:
+        InputError: It cannot be read, has a key that is no option, or a value that the option does not take.
+    """
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(path, "there is no such file") from None
+    except (OSError, ValueError) as error:
+        raise InputError(path, f"cannot be read as TOML ({error})") from None
+    known = {one.name: one for one in context.command.params if one.name and one.name not in _NOT_SETTINGS}
+    return {key: _checked(context, path, known, key, value) for key, value in found.items()}
+
+
+def _checked(context: click.Context, path: Path, known: dict[str, click.Parameter], key: str, value: Any) -> Any:
+    if key not in known:
+        near = difflib.get_close_matches(key.replace("-", "_"), known, 1, 0.5)
+        meant = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(known)}"
+        raise InputError(path, f"'{key}' is no setting; {meant}")
+    parameter = known[key]
+    is_flag = isinstance(parameter, click.Option) and parameter.is_flag
+    if is_flag != isinstance(value, bool):
+        raise InputError(path, f"{key} {'is true or false' if is_flag else 'is not true or false'}")
+    several = parameter.multiple if isinstance(parameter, click.Option) else False
+    values = value if isinstance(value, list) and several else [value]
+    if any(isinstance(one, list | dict) for one in values):
+        raise InputError(path, f"{key} takes {'one value, or a list of them' if several else 'one value'}")
+    placed = [_placed(path, key, one) for one in values]
+    try:
+        parameter.type_cast_value(context, placed if several else placed[0])
+    except click.BadParameter as error:
+        raise InputError(path, f"{key}: {error.message}") from None
+    return placed if several else placed[0]
+
+
+def _placed(path: Path, key: str, value: Any) -> Any:
+    """A value as the option takes it; a path that is relative starts at the file."""
+    if key in _PATHS and isinstance(value, str) and "://" not in value and value not in _WORDS.get(key, ()):
+        return str(path.parent / value)
+    return value

@@ -1,0 +1,147 @@
+"""A model without a run: public weights over public text. No click has a part in it, and devices send nothing.
+
+The device ranks by base + w · v·(h̄ − centre). The weights are those of `front_page`, which were fitted to generated
+worlds. Before any sum has come, its prior is the same for every text, so the base is recency alone. Of its features
+the device here knows the similarity to the mean of the history; the weight of the nearest article goes to it, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import DiscreetError
+from discreet.methods.front_page.history_features import FEATURES
+from discreet.methods.front_page.weights import PUBLIC_WEIGHTS
+from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
+from discreet.protocol.check import SCHEMA
+from discreet.serving.model import Doubles, Floats
+from discreet.serving.sketch_terms import SketchTerms
+from discreet.text.encode import encode_texts, identity
+from discreet.text.topics import TopicSpace, find_topics
+from discreet.text.word_vectors import unit_rows
+
+MAX_REFERENCE = 500
+"""Titles that say what titles of this publisher have in common."""
+_MAX_TOPICS, _TITLES_A_TOPIC = 32, 8
+_MAX_DIMENSION: int = SCHEMA["model"]["properties"]["vectors"]["properties"]["dimension"]["maximum"]
+_WEIGHTS = dict(zip(FEATURES, PUBLIC_WEIGHTS.tolist(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class PublicModel:
+    """Ranks a publisher's articles with public weights.
+
+    Attributes:
+        reference: Some of the publisher's own titles, the same for the life of a database: titles that come later are
+            encoded in their company, so that vectors made at different times can be compared.
+        text_source: Where title vectors come from.
+    """
+
+    reference: tuple[str, ...]
+    text_source: str
+
+    kind = "public"
+    epsilon_sketch = 0.0
+    epsilon_label = 0.0
+    uses_labels = False
+    hide_length = False
+
+    @cached_property
+    def version(self) -> str:
+        """Names the model: its text source, its reference titles, its weights."""
+        content = json.dumps([identity(self.text_source), self.reference, _WEIGHTS])
+        return hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
+
+    @cached_property
+    def _text_centre(self) -> Floats:
+        """What titles have in common, counted as if ten more lay at zero: few titles say little about it."""
+        encoded = self._encoded(())
+        return np.asarray(encoded.sum(axis=0) / (len(encoded) + 10), dtype=np.float32)
+
+    @cached_property
+    def _reference_vectors(self) -> Floats:
+        return unit_rows(self._encoded(()) - self._text_centre)
+
+    @cached_property
+    def space(self) -> TopicSpace:
+        """Public topics of the reference titles: for categories that a reader declares no secret, and nothing else."""
+        vectors = self._reference_vectors
+        vectors = vectors[vectors.any(axis=1)]
+        if len(vectors) < 2:
+            vectors = np.vstack((vectors, np.eye(2, vectors.shape[1], dtype=np.float32)))
+        return find_topics(vectors, min(_MAX_TOPICS, max(2, len(vectors) // _TITLES_A_TOPIC)))
+
+    @cached_property
+    def content_weight(self) -> float:
+        """What similarity counts for, in units of how much the similarity of two titles varies."""
+        vectors = self._reference_vectors
+        alike = (vectors @ vectors.T)[~np.eye(len(vectors), dtype=np.bool_)]
+        unit = float(alike.std()) if len(alike) >= 100 else 0.0
+        return float(_WEIGHTS["mean"] + _WEIGHTS["nearest"]) / max(unit, 0.05)
+
+    @property
+    def centre(self) -> Floats:
+        """Title vectors are centred already."""
+        return np.zeros(len(self._text_centre), np.float32)
+
+    @property
+    def sketch_terms(self) -> SketchTerms:
+        """No release is asked for, and none is taken."""
+        return SketchTerms(self.guarantee(), len(self.space), 1.0, 0, False, 0)
+
+    def title_vectors(self, titles: Sequence[str]) -> Floats:
+        """Unit vectors of titles, from public text; zero for a title without words that are known."""
+        encoded = self._encoded(titles)[len(self.reference) :]
+        vectors = np.zeros_like(encoded)
+        titled = encoded.any(axis=1)
+        vectors[titled] = unit_rows(encoded[titled] - self._text_centre)
+        return vectors
+
+    def coordinates(self, vectors: Floats) -> Floats:
+        """The vectors themselves: too few titles are known to find the axes on which later ones differ."""
+        return vectors
+
+    def article_scores(self, vectors: Floats, categories: Sequence[str]) -> Floats:
+        """The similarity with each topic's mean title."""
+        return np.asarray(self.content_weight * (vectors @ self.space.profiles.T), dtype=np.float32)
+
+    def lasting_scores(self, vectors: Floats, categories: Sequence[str]) -> Doubles:
+        """Nothing: before any sum has come, no text is known to be liked more than another."""
+        return np.zeros(len(vectors))
+
+    def base_scores(
+        self,
+        lasting: Doubles,
+        published: NDArray[np.int64],
+        first_shown: NDArray[np.int64],
+        shows: NDArray[np.int64],
+        popularity: Doubles,
+        now: int,
+    ) -> Doubles:
+        """Recency: minus the log of the age in hours, since publication or, where that is unknown, since first seen."""
+        since = np.minimum(np.where(published >= 0, published, first_shown), now)
+        return np.asarray(lasting - _WEIGHTS["recency"] * np.log1p((now - since) / 3600.0))
+
+    def interest(self, counts: NDArray[np.int64], clicks: int | None, releases: int) -> Doubles:
+        """The share of each topic in what a reader declared no secret, over an equal share."""
+        return np.asarray(counts / max(1, int(counts.sum())) - 1 / len(counts))
+
+    def guarantee(self) -> Guarantee:
+        """Nothing leaves a device."""
+        terms = (Unit.CLICK, Adjacency.SUBSTITUTE, Adversary.SERVER, Scope.LIFETIME, Status.PROVED)
+        return Guarantee(0.0, 0.0, *terms, "the device ranks with public weights and sends nothing")
+
+    def _encoded(self, titles: Sequence[str]) -> Floats:
+        encoded = encode_texts([*self.reference, *titles], self.text_source).matrix
+        if encoded.shape[1] > _MAX_DIMENSION:
+            raise DiscreetError(
+                f"title vectors have {encoded.shape[1]} dimensions; devices take at most {_MAX_DIMENSION}"
+            )
+        return encoded
