@@ -4,10 +4,10 @@ import pytest
 from feed_site import feed_site, rss
 
 from discreet.errors import DiscreetError
-from discreet.serving.feeds.follow import MAX_BACKOFF, Feeds, FeedSettings, waiting
 from discreet.serving.api_messages import NewArticle
-from discreet.serving.server_store import DELETED, EXPIRED, Encoded, ServerStore
 from discreet.serving.database_tables import open_engine
+from discreet.serving.feeds.follow import MAX_BACKOFF, Feeds, FeedSettings, waiting
+from discreet.serving.server_store import DELETED, EXPIRED, Encoded, ServerStore
 
 EVERY, KEEP, HOUR = 600, 7200, 3600
 

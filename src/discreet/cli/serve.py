@@ -122,6 +122,7 @@ def serve(
     from discreet.serving.addresses import Proxies, listen, url_of
     from discreet.serving.feeds.follow import FeedSettings
     from discreet.serving.limits import ServerLimits
+    from discreet.serving.logs import configure
     from discreet.serving.model import load_served
     from discreet.serving.server import open_service, read_token, run_server
 
@@ -142,6 +143,7 @@ def serve(
     if check:
         _check(run, feed or [], config, as_json)
         return
+    configure(log_level)
     listener = listen(host, port)
     model = None if run is None else load_served(run)
     service = open_service(

@@ -78,16 +78,17 @@ class Feeds:
         Raises:
             DiscreetError: None of them could be read.
         """
-        errors = []
+        errors: dict[str, DiscreetError] = {}
         for address in self.addresses:
             self._kept.claim(feed_name(address), int(self._clock()), self._every)
             try:
                 self.read(address)
             except DiscreetError as error:
-                errors.append(error)
-                log("warning", "a feed could not be read", feed=address, why=str(error))
+                errors[address] = error
         if errors and len(errors) == len(self.addresses):
-            raise errors[0]
+            raise next(iter(errors.values()))
+        for address, why in errors.items():
+            log("warning", "a feed could not be read", feed=address, why=str(why))
 
     def states(self) -> dict[str, FeedState]:
         """What is known of each feed."""
