@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sums_tools import CELLS, CELLS_PAGE, DAY, FLOORS, START, Reader, task
+from sums_tools import CELLS, CELLS_PAGE, DAY, FLOORS, HELPER, START, Reader, task
 
 from discreet.audits.hostile_server.publisher import START as PUBLISHER_START
 from discreet.audits.hostile_server.publisher import Publisher
@@ -199,6 +199,24 @@ def test_lost_tasks_do_not_give_a_second_total_a_day(reader: Reader) -> None:
     assert reader.sender.given[-1][1] == 24
 
 
+def test_a_crash_after_the_payment_gives_nothing_twice(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the debit and the note that the window is done, nobody knows what was given: the day is over."""
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    reader.contributor.adopt(task(), CELLS)
+    reader.click("N1", START + HOUR + 1)
+    with monkeypatch.context() as patch:
+        patch.setattr("discreet.edge.reader.sums.sums_store.TaskStore.contribute", killed)
+        with pytest.raises(KeyboardInterrupt):
+            reader.run(START + 2 * HOUR)
+    reader.contributor = reader.open()
+    reader.run(START + 26 * HOUR)
+    assert [window for _, window, _ in reader.sender.given] == [24]
+    assert len(reader.contributor.statement().debits) == 2
+
+
 def test_a_lost_ledger_ends_contributions(reader: Reader) -> None:
     reader.contributor.adopt(task(), CELLS)
     reader.run(START + 3 * HOUR)
@@ -245,4 +263,5 @@ def test_a_client_joins_sums_with_its_own_clicks(tmp_path: Path) -> None:
 
 
 def test_helpers_must_be_named() -> None:
+    assert Floors(helpers=frozenset({HELPER.rstrip("/")})).refusal(task()) is None
     assert "trusts" in str(Floors().refusal(task()))

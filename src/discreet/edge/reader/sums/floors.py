@@ -56,7 +56,7 @@ class Floors:
             yield f"it costs ε = {task.epsilon:g} a {task.per}; this device allows {most:g}"
         if task.delta > self.delta:
             yield f"its δ is {task.delta:g}; this device allows {self.delta:g}"
-        if task.helper not in self.helpers:
+        if task.helper.rstrip("/") not in {helper.rstrip("/") for helper in self.helpers}:
             yield "its second aggregator is not one that this device trusts"
         if _origin(task.leader) == _origin(task.helper):
             yield "both of its aggregators have one address"

@@ -16,11 +16,15 @@ export function refusal(task, helpers) {
   const most = task.per === "window" ? LIMITS.max_window_epsilon : LIMITS.max_day_epsilon;
   if (task.epsilon > most) return `it costs ε = ${task.epsilon} a ${task.per}; this device allows ${most}`;
   if (task.delta > LIMITS.max_task_delta) return `its δ is ${task.delta}; this device allows ${LIMITS.max_task_delta}`;
-  if (!helpers.includes(task.helper)) return "its second aggregator is not one that this device trusts";
+  if (!helpers.some((helper) => bare(helper) === bare(task.helper))) return "its second aggregator is not one that this device trusts";
   const [leader, helper] = [task.leader, task.helper].map(addressOf);
   if (!leader || !helper) return "an aggregator's address is not https";
   if (leader.origin === helper.origin) return "both of its aggregators have one address";
   return null;
+}
+
+function bare(address) {
+  return address.replace(/\/+$/, "");
 }
 
 function addressOf(text) {
