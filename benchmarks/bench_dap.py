@@ -72,7 +72,7 @@ class Site:
         for name in ("verify", "token"):
             write_secret(folder / name)
         tokens = {"helper": ("leader_token",), "leader": ("helper_token", "collector_token")}
-        self.processes = {}
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
         for role, port in ports.items():
             lines = [f'database = "{role}.sqlite"', f'keys = ["{role}.key"]', f"port = {port}", "rate = 0"]
             lines += ["max_reports_of_one = 0", "job_seconds = 3600", *(f'{name} = "token"' for name in tokens[role])]
@@ -89,7 +89,7 @@ class Site:
                 str(folder / f"{role}.toml"),
             ]
             self.processes[role] = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            _wait_for(port)
+            self._wait_for(port)
         self.collector = Collector(
             read_key(folder / "collector.key"), asking(read_token(folder / "token"), None, lambda _: time.sleep(0.1))
         )
@@ -99,6 +99,18 @@ class Site:
         for process in self.processes.values():
             process.terminate()
             process.wait()
+
+    def _wait_for(self, port: int) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                return
+            except OSError:
+                if time.monotonic() > deadline:
+                    self.close()
+                    raise
+                time.sleep(0.1)
 
     def used(self) -> dict[str, float]:
         """Seconds of a core that each has used."""
@@ -184,28 +196,24 @@ def main() -> None:
     parser.add_argument("--reports", type=int, default=2000, help="reports of each kind")
     reports = parser.parse_args().reports
     costs = {name: measure(terms, reports) for name, terms in TASKS}
-    row(
-        "one report", "up, bytes", "leader to helper and back, bytes", "device, ms", "leader takes it, ms",
-        "leader verifies it, ms", "helper, ms", "leader's disk while it waits, bytes",
-        "disk until collected, leader and helper, bytes",
-    )  # fmt: skip
-    row("---", *["---:"] * 8)
-    for name, c in costs.items():
-        row(
-            name, f"{c.upload:,}", f"{c.between:,}", f"{c.device:.2f}", f"{c.leader_upload:.2f}", f"{c.leader:.2f}",
-            f"{c.helper:.2f}", f"{c.waiting:,.0f}", f"{c.leader_counted:,.0f}, {c.helper_counted:,.0f}",
-        )  # fmt: skip
-    print()
-    row("10⁶ reports a day", "into the leader", "between both", "leader, core minutes", "helper, core minutes",
-        "leader's disk, if all wait", "ids of a day, each")  # fmt: skip
+    row("one report", "up", "leader ⇄ helper", "device", "leader, takes it", "leader, verifies it", "helper")
     row("---", *["---:"] * 6)
     for name, c in costs.items():
-        leader = (c.leader_upload + c.leader) * MILLION / 60_000
+        times = (f"{taken:.2f} ms" for taken in (c.device, c.leader_upload, c.leader, c.helper))
+        row(name, f"{c.upload:,} B", f"{c.between:,} B", *times)
+    print()
+    row("one report on the disk", "leader, while it waits", "leader, until collected", "helper, until collected")
+    row("---", *["---:"] * 3)
+    for name, c in costs.items():
+        row(name, *(f"{size:,.0f} B" for size in (c.waiting, c.leader_counted, c.helper_counted)))
+    print()
+    row("10⁶ reports a day", "into the leader", "leader ⇄ helper", "leader", "helper", "disk, if all wait", "ids, each")
+    row("---", *["---:"] * 6)
+    for name, c in costs.items():
+        sent = (f"{size * MILLION / 1e9:.2f} GB" for size in (c.upload, c.between))
+        times = (f"{taken * MILLION / 60_000:.0f} core min" for taken in (c.leader_upload + c.leader, c.helper))
         ids = max(c.leader_counted, c.helper_counted) * MILLION / 1e6
-        row(
-            name, f"{c.upload * MILLION / 1e9:.2f} GB", f"{c.between * MILLION / 1e9:.2f} GB", f"{leader:.0f}",
-            f"{c.helper * MILLION / 60_000:.0f}", f"{c.waiting * MILLION / 1e9:.1f} GB", f"{ids:.0f} MB",
-        )  # fmt: skip
+        row(name, *sent, *times, f"{c.waiting * MILLION / 1e9:.1f} GB", f"{ids:.0f} MB")
 
 
 def row(*cells: str) -> None:
@@ -217,18 +225,6 @@ def _free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
-
-
-def _wait_for(port: int) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-            return
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.1)
 
 
 if __name__ == "__main__":

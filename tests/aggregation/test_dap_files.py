@@ -96,3 +96,21 @@ def test_the_command_line_says_what_is_missing(tmp_path: Path) -> None:
     assert "keygen" in runner.invoke(app, []).output
     for arguments in (["--as", "helper"], ["--config", "c.toml"], ["--as", "helper", "keygen", "k"]):
         assert runner.invoke(app, arguments).exit_code != 0
+
+
+def test_the_recipe_of_the_documents(tmp_path: Path) -> None:
+    """The task and both configurations of the how-to, with keys made as it says, are ones that can be used."""
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "run-two-aggregators.md").read_text(encoding="utf-8")
+    lines = [line[4:] for line in page.splitlines() if line.startswith("    ")]
+    text = "\n".join(lines)
+    (tmp_path / "clicks.json").write_text(text[text.index("{") : text.index("}") + 1])
+    for command in (line.split("#")[0].split() for line in lines if line.startswith("discreet aggregate keygen")):
+        assert CliRunner().invoke(app, [*command[2:3], str(tmp_path / command[3]), *command[4:]]).exit_code == 0
+    for role, others in (("helper", "discreet aggregate --as helper"), ("leader", "discreet serve")):
+        path = tmp_path / f"{role}.toml"
+        path.write_text(text[text.index(f"# {role}.toml") :].partition(others)[0])
+        config = read_config(path)
+        made = config.leader() if role == "leader" else config.helper()
+        assert [one.task.name for one, _ in made.tasks.values()] == ["clicks"]
+        made.store.close()
+    assert config.collector() is not None

@@ -123,9 +123,12 @@ def test_what_was_counted_is_not_kept(site):
     assert rows(site.helper.store, tables.seen) == 3
     assert rows(site.helper.store, tables.answers) == 0
     site.clock.now = after()
+    site.upload(1, 1)
     site.collect()
+    site.leader.forget(86_400)
+    site.helper.forget(86_400)
     for store in (site.leader.store, site.helper.store):
-        assert rows(store, tables.seen) == rows(store, tables.buckets) == 0
+        assert rows(store, tables.seen) == rows(store, tables.buckets) == 1, "of the window that is open"
         assert rows(store, tables.collected) == 1
 
 
@@ -151,7 +154,7 @@ def test_old_windows_are_forgotten_for_ever(site):
 
 
 def test_new_keys(tmp_path):
-    """A device that has the old key of a leader asks for the new one; the helper still opens with the old one."""
+    """A device with a leader's old key gives up this contribution, and seals the next one with the new key."""
     site = Site(tmp_path)
     site.upload(0)
     old = site.client
@@ -159,6 +162,8 @@ def test_new_keys(tmp_path):
     site.keys["leader"] = generate_key(9)
     new = Site(tmp_path, clock=site.clock, keys=site.keys)
     old._leader = LocalPeer(LEADER, new.leader_app)
+    with pytest.raises(ReportRefusedError, match="outdated_config"):
+        old.upload(0, new.contribution(2))
     old.upload(0, new.contribution(1))
     new.upload(1)
     new.clock.now = after()

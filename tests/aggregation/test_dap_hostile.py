@@ -9,13 +9,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dap_site import START, WINDOW, Site, example_task
+from dap_site import COLLECTOR_TOKEN, LEADER, START, WINDOW, LocalPeer, Site, example_task
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.requests import Request
 
 from discreet.aggregation.contribution import Contribution
 from discreet.aggregation.dap import messages as m
+from discreet.aggregation.dap.app import leader_app
 from discreet.aggregation.dap.client import ReportRefusedError
 from discreet.aggregation.dap.hpke import input_share_info, seal
 from discreet.aggregation.dap.problems import Problem, ProblemType, encode_id
@@ -215,6 +216,30 @@ def test_ten_thousand_reports_of_one_address():
     admitted, refused = asyncio.run(flood())
     assert 500 <= admitted <= 510
     assert refused == {429}
+
+
+def test_many_reports_in_one_upload_are_many(site):
+    left = [3]
+
+    async def admit(_):
+        left[0] -= 1
+        if left[0] < 0:
+            raise Problem(None, "too many", 429)
+
+    app = leader_app(site.leader, site.worker, COLLECTOR_TOKEN, admit)
+    peer = LocalPeer(LEADER, app)
+    path = f"/tasks/{encode_id(site.task.id)}/reports"
+
+    def send(count):
+        body = m.UploadRequest(tuple(request_of(site).reports[0] for _ in range(count))).encode()
+        return peer.send(path, body, m.UploadRequest, m.UploadErrors)
+
+    with pytest.raises(PeerError, match="429"):
+        send(4)
+    left[0] = 3
+    assert send(3) == b""
+    site.clock.now = after()
+    assert site.collect().contributions == 3
 
 
 # Aggregators

@@ -50,6 +50,7 @@ class Aggregator:
         start: Begins its background work.
         close: Ends it.
         tasks: Its tasks.
+        max_body: Bytes of a request: of a report, or of an aggregation job.
         collector: Collects sums, where the leader's process has the collector's key.
         cells: The folder with the public lists of what values stand for.
     """
@@ -58,21 +59,22 @@ class Aggregator:
     start: Callable[[], None]
     close: Callable[[], None]
     tasks: list[Task]
+    max_body: int = ServerLimits.max_body
     collector: Collector | None = None
     cells: Path | None = None
 
 
-def open_leader(config: Config, proxies: Proxies | None = None) -> Aggregator:
-    """The leader of a configuration file."""
+def open_leader(config: Config, proxies: Proxies | None = None, admit: Admission | None = None) -> Aggregator:
+    """The leader of a configuration file. `admit` decides who may upload; by default each address so often a day."""
     leader = config.leader()
     worker = Worker(leader, config.job_seconds, config.keep_seconds, log_seldom)
-    admit = one_address_admission(config.max_reports_of_one, proxies or Proxies(config.trusted_proxies))
-    app = _guarded(leader_app(leader, worker, config.token("collector_token"), admit))
+    each = one_address_admission(config.max_reports_of_one, proxies or Proxies(config.trusted_proxies))
+    app = _guarded(leader_app(leader, worker, config.token("collector_token"), admit or each))
     key = config.collector()
     collector = None if key is None else Collector(key, _inside(worker))
     tasks = [one.task for one, _ in leader.tasks.values()]
     cells = None if config.cells is None else config.file(config.cells)
-    return Aggregator(app, worker.start, worker.close, tasks, collector, cells)
+    return Aggregator(app, worker.start, worker.close, tasks, collector=collector, cells=cells)
 
 
 def open_helper(config: Config) -> Aggregator:
@@ -94,14 +96,14 @@ def open_helper(config: Config) -> Aggregator:
 
     app = _guarded(helper_app(helper, config.token("leader_token")))
     start = threading.Thread(target=forget, name="dap-forget", daemon=True).start
-    return Aggregator(app, start, close, [one.task for one, _ in helper.tasks.values()])
+    return Aggregator(app, start, close, [one.task for one, _ in helper.tasks.values()], MAX_JOB_BODY)
 
 
 def run_aggregator(aggregator: Aggregator, config: Config, listener: socket.socket, level: str) -> None:
     """Serve a leader or a helper until the process is told to stop."""
     configure(level)
     _with_lifespan(aggregator.app, aggregator)
-    limits = ServerLimits(max_body=MAX_JOB_BODY, max_admin_body=MAX_JOB_BODY, rate=config.rate)
+    limits = ServerLimits(max_body=aggregator.max_body, max_admin_body=aggregator.max_body, rate=config.rate)
     gate = Gate(aggregator.app, within_reach(limits), Metrics(), Proxies(config.trusted_proxies))
     certificate, key = (
         None if one is None else config.file(one) for one in (config.certificate, config.certificate_key)

@@ -50,7 +50,10 @@ _PREFLIGHT = {
 }
 
 Admission = Callable[[Request], Awaitable[None]]
-"""The hook for uploads: raises a `Problem` (429, 401, …) for a device that may not upload, before its body is read."""
+"""The hook for uploads: raises a `Problem` (429, 401, …) where a device may not upload.
+
+It is called before a body is read, and once more for each further report in it.
+"""
 
 
 async def anybody(_: Request) -> None:
@@ -67,6 +70,8 @@ def leader_app(leader: Leader, worker: Worker, collector_token: str, admit: Admi
         await admit(request)
         body = await _body(request, UploadRequest)
         read = leader.read_upload(_task_id(request), body)
+        for _ in read.order[1:]:
+            await admit(request)
         try:
             async with asyncio.timeout(KEEP_SECONDS):
                 kept = await asyncio.wrap_future(worker.intake.keep(read))

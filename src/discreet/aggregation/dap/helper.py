@@ -137,10 +137,10 @@ class Helper:
         self._delete(task_id, key, _SHARE)
 
     def forget(self, seconds: float) -> None:
-        """Delete what is about windows that ended so long ago."""
+        """Delete what is about windows that ended so long ago, and the ids of what was collected."""
         for agreement, task in self.tasks.values():
-            before = int(self.sealing.clock() - seconds) // agreement.task.window_seconds
-            self.store.forget(task, before)
+            self.store.forget(task, int(self.sealing.clock() - seconds) // agreement.task.window_seconds)
+            self.store.sweep(task)
 
     def _task(self, task_id: bytes) -> tuple[Agreement, int]:
         found = self.tasks.get(task_id)

@@ -117,9 +117,10 @@ class Leader:
         return reached
 
     def forget(self, seconds: float) -> None:
-        """Delete what is about windows that ended so long ago."""
+        """Delete what is about windows that ended so long ago, and the ids of what was collected."""
         for agreement, task in self.tasks.values():
             self.store.forget(task, int(self.sealing.clock() - seconds) // agreement.task.window_seconds)
+            self.store.sweep(task)
 
     def _problem(self, agreement: Agreement, report: Report) -> ReportError | None:
         about, prio3 = report.report_metadata, agreement.prio3

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Engine, delete, insert, select, update
+from sqlalchemy import Connection, Engine, delete, insert, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from discreet.aggregation.dap.messages import CHECKSUM_SIZE, Interval
@@ -25,6 +25,7 @@ from discreet.aggregation.prio3 import Prio3
 Words = NDArray[np.uint64]
 
 _AT_ONCE = 500
+_SWEPT_AT_ONCE = 5000
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,12 +98,16 @@ class Store:
     def note_seen(
         self, connection: Connection, task: int, reports: Sequence[tuple[int, bytes]]
     ) -> set[tuple[int, bytes]]:
-        """Note times and ids of reports; those that are new."""
-        new: set[tuple[int, bytes]] = set()
+        """Note times and ids of reports; those that are new. Nobody else notes any while the task is locked."""
+        new = set(reports)
         for first in range(0, len(reports), _AT_ONCE):
-            rows = [{"task": task, "time": time, "report_id": key} for time, key in reports[first : first + _AT_ONCE]]
-            add = self._insert(seen).values(rows).on_conflict_do_nothing().returning(seen.c.time, seen.c.report_id)
-            new.update((int(time), bytes(key)) for time, key in connection.execute(add))
+            some = reports[first : first + _AT_ONCE]
+            known = seen.c.time.in_({time for time, _ in some}) & seen.c.report_id.in_({key for _, key in some})
+            found = connection.execute(select(seen.c.time, seen.c.report_id).where((seen.c.task == task) & known))
+            new.difference_update((int(time), bytes(key)) for time, key in found)
+        if new:
+            rows = [{"task": task, "time": time, "report_id": key} for time, key in sorted(new)]
+            connection.execute(insert(seen), rows)
         return new
 
     def add_to_buckets(self, connection: Connection, task: int, prio3: Prio3, reports: Iterable[Counted]) -> None:
@@ -138,11 +143,25 @@ class Store:
         )
 
     def note_collected(self, connection: Connection, task: int, interval: Interval) -> None:
-        """Close an interval for ever. Its buckets and the ids of its reports are not needed any more."""
+        """Close an interval for ever. Its buckets are not needed any more, nor the ids of its reports (`sweep`)."""
         end = interval.start + interval.duration
         connection.execute(insert(collected).values(task=task, start=interval.start, end=end))
         connection.execute(delete(buckets).where(_of(buckets, task, interval)))
-        connection.execute(delete(seen).where(_of(seen, task, interval)))
+
+    def sweep(self, task: int) -> None:
+        """Delete the ids of reports that are too old or collected: such reports are refused for that already.
+
+        There may be millions, so some thousands are deleted at a time.
+        """
+        inside = (seen.c.time >= collected.c.start) & (seen.c.time < collected.c.end) & (collected.c.task == task)
+        old = seen.c.time < select(tasks.c.forgotten).where(tasks.c.number == task).scalar_subquery()
+        ids = tuple_(seen.c.time, seen.c.report_id)
+        for useless in (inside, old):
+            some = select(seen.c.time, seen.c.report_id).where((seen.c.task == task) & useless).limit(_SWEPT_AT_ONCE)
+            deleted = 1
+            while deleted:
+                with self.locked(task) as connection:
+                    deleted = connection.execute(delete(seen).where((seen.c.task == task) & ids.in_(some))).rowcount
 
     def forget(self, task: int, before: int) -> None:
         """Delete all that is about times before one. From then on nothing of them is taken, whatever the clock says."""
@@ -150,7 +169,7 @@ class Store:
             if before <= self.forgotten(connection, task):
                 return
             connection.execute(update(tasks).where(tasks.c.number == task).values(forgotten=before))
-            for table in (seen, buckets, answers):
+            for table in (buckets, answers):
                 connection.execute(delete(table).where((table.c.task == task) & (table.c.time < before)))
             connection.execute(delete(collected).where((collected.c.task == task) & (collected.c.end <= before)))
             self._forget_more(connection, task, before)

@@ -7,8 +7,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from discreet.aggregation.dap.collection import CollectionJobs
 from discreet.aggregation.dap.leader import Leader, Upload
 from discreet.aggregation.dap.leader_store import LeaderStore
@@ -70,7 +68,7 @@ class Intake:
         waiting = [(upload, done) for upload, done in batch if done.set_running_or_notify_cancel()]
         try:
             results = self._store.keep([(upload.task, upload.reports) for upload, _ in waiting])
-        except SQLAlchemyError as error:
+        except Exception as error:  # of the database, or a mistake; the next batch may do better
             self._told("error", f"reports were not kept ({type(error).__name__})")
             for _, done in waiting:
                 done.set_exception(IntakeError("the reports could not be kept; send them again later"))
