@@ -168,7 +168,7 @@ def test_readers_that_cannot_be_used_are_no_reason_to_refuse(task, node, monkeyp
     contribute = open_job(node, described(method, task, 7).to_bytes())
     contribution(contribute, method, task)
     (book,) = (node.folder / "participations").iterdir()
-    SecretRandomness(book, "others")._write(1, np.arange(3, dtype=np.int32), np.zeros(3, np.int64))
+    SecretRandomness(book, "others").write_book(1, np.arange(3, dtype=np.int32), np.zeros(3, np.int64))
     second = contribution(contribute, method, task, 2)
     assert second[:-1].std() > 0.5 * method.multiplier * UNIT
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.aggregation.task import Task
 from discreet.privacy.guarantee import Guarantee
+
+if TYPE_CHECKING:
+    from discreet.aggregation.task import Task
 
 
 @dataclass(frozen=True, eq=False)
