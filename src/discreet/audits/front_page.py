@@ -99,7 +99,7 @@ def others_see(clicks: int | None, released: Sequence[Window]) -> bytes:
 
 def _register() -> None:
     for epsilon in (0.5, 3.0):
-        task = popularity_task(0, _HOUR, np.arange(4), epsilon)
+        task = popularity_task(_HOUR, epsilon, length=4)
         setting = f"one cell, one share, ε={epsilon:g}, exact"
         register(Audit("front_page", setting, Status.PROVED, epsilon, HockeyStick(ShareMasses(task), 0.0)))
     for seconds, clicks in ((_HOUR, 1), (_HOUR // 4, 1), (_HOUR, 3)):

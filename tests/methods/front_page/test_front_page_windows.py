@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.audits.front_page import audited_log
+from discreet.edge.reader.sums import Floors
 from discreet.methods.front_page.windows import DAY, Log, noise_scale, popularity_task, released_windows
 from discreet.privacy.guarantee import Adversary, Scope, Unit
 
@@ -80,14 +81,15 @@ def test_copies_stand_for_a_larger_population():
     assert np.array_equal(np.rint(many / 50), exact)
 
 
-def test_terms_bind_the_articles_and_say_whose_epsilon_it_is():
-    task = popularity_task(0, HOUR, np.arange(5), 1.0)
-    other = popularity_task(0, HOUR, np.arange(1, 6), 1.0)
-    assert task.id != other.id
+def test_a_real_device_takes_the_task_and_pays_once_a_day():
+    helper = "https://helper.example"
+    task = popularity_task(900, 1.0, length=5, leader="https://news.example/dap", helper=helper)
+    assert Floors(helpers=frozenset({helper})).refusal(task) is None
+    assert task.period(0) == task.period(95) != task.period(96)
     assert task.sensitivity.l1 == 1
     promise = task.guarantee()
     assert promise.unit is Unit.USER
-    assert promise.scope is Scope.WINDOW
+    assert promise.scope is Scope.DAY
     assert promise.adversary is Adversary.PUBLISHER_AND_AGGREGATOR
 
 
@@ -112,7 +114,9 @@ def test_a_limit_of_several_clicks_counts_the_first_of_the_day_and_an_article_on
 
 def test_the_noise_is_that_of_the_day_also_where_few_articles_are_shown():
     assert noise_scale(1.0, 4) == 4
-    few = popularity_task(0, HOUR, np.arange(2), 1.0, max_clicks=4)
-    assert few.total == 2
-    assert 4 <= float(few.noise_scale) < 4 + 1e-6
-    assert few.epsilon <= 0.5
+    log = log_of(5, max_clicks=40)
+    exact = list(released_windows(log, HOUR, np.inf, 1, 0, max_clicks=40))
+    noised = list(released_windows(log, HOUR, 1.0, 1, 0, max_clicks=40))
+    assert all(len(window.articles) < 40 for window in exact)
+    noise = np.concatenate([a.released - b.released for a, b in zip(noised, exact, strict=True)])
+    assert noise.std() == pytest.approx(2 * 40, rel=0.3)

@@ -2,12 +2,12 @@
 
 This simulates devices and aggregators over a log. A device contributes to every window, mostly zeros. It contributes
 the first clicks of a day, an article once, and those of one window in random order, until the day's limit is reached.
-The cells of a window are the articles that the server showed in it, and their exposure is public.
+The cells of a window are the articles that the server showed in it, and their exposure is public. Real devices take the
+same task; it has room for more articles than a window has, and what is over the simulator leaves out.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.aggregation.sums import PlainSums
-from discreet.aggregation.task import Kind, Task
+from discreet.aggregation.task import OF_EACH_WINDOW, Kind, Per, Task
 from discreet.data.news import Impressions
 from discreet.privacy.noise import SimulatedNoise
 
@@ -43,31 +43,51 @@ class Window:
     released: NDArray[np.int64]
 
 
-def popularity_task(start: int, seconds: int, articles: NDArray[np.int64], epsilon: float, max_clicks: int = 1) -> Task:
-    """The terms of one window's sum: at most `max_clicks` ones among the articles that were shown.
+def popularity_task(
+    seconds: int,
+    epsilon: float,
+    max_clicks: int = 1,
+    *,
+    length: int,
+    start: int = 0,
+    windows: int = 1,
+    leader: str = "",
+    helper: str = "",
+) -> Task:
+    """The terms of the sums: in all windows of a day together, at most `max_clicks` ones of a reader.
 
-    The noise is that of the day's limit: where fewer articles were shown than that, the window itself costs less.
+    Args:
+        seconds: How long a window is; it divides the day.
+        epsilon: What a reader's day costs.
+        max_clicks: How many clicks of a reader count a day.
+        length: For how many articles there is room in a window.
+        start: When the first window begins, which is the beginning of a day.
+        windows: How many there are.
+        leader: Address of the aggregator that takes reports; empty where aggregators are simulated.
+        helper: Address of the other one.
     """
-    ones = min(max_clicks, len(articles))
     return Task(
         name="front page popularity",
         purpose="Counts how often each article is clicked, so that popular ones rank higher."
         f" At most {max_clicks} of a reader's clicks a day {'counts' if max_clicks == 1 else 'count'}.",
         kind=Kind.MULTIHOT,
-        length=len(articles),
-        max_total=ones,
+        length=length,
+        max_total=max_clicks,
         start=start,
         window_seconds=seconds,
-        windows=1,
-        epsilon=epsilon if ones == max_clicks else epsilon * ones / max_clicks * (1 - 1e-12),
-        measure="popularity",
-        cells=hashlib.sha256(np.ascontiguousarray(articles, "<i8").tobytes()).hexdigest(),
+        windows=windows,
+        per=Per.DAY,
+        epsilon=epsilon,
+        measure="clicks by cell",
+        cells=OF_EACH_WINDOW,
+        leader=leader,
+        helper=helper,
     )
 
 
 def noise_scale(epsilon: float, max_clicks: int = 1) -> float:
     """The scale of the noise that each aggregator adds to each cell."""
-    return float(popularity_task(0, DAY, np.arange(max_clicks), epsilon, max_clicks).noise_scale)
+    return float(popularity_task(DAY, epsilon, max_clicks, length=max_clicks).noise_scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,11 +189,12 @@ def released_windows(
         if math.isinf(epsilon):
             released = np.bincount(clicked, minlength=len(articles)) * copies
         else:
+            room = max(len(articles), max_clicks)
             rows = (np.ones(stop - start, np.int64), (log.click_reader[start:stop], clicked))
-            matrix = sparse.csr_array(rows, shape=(log.readers, len(articles)))
-            task = popularity_task(window * seconds, seconds, articles, epsilon, max_clicks)
+            matrix = sparse.csr_array(rows, shape=(log.readers, room))
+            task = popularity_task(seconds, epsilon, max_clicks, length=room, windows=window + 1)
             sums = PlainSums(SimulatedNoise(np.random.SeedSequence([seed, _NOISE, window])))
             for _ in range(copies):
-                sums.contribute_all(task, 0, matrix)
-            released = sums.collect(task, 0).values
+                sums.contribute_all(task, window, matrix)
+            released = sums.collect(task, window).values[: len(articles)]
         yield Window((window + 1) * seconds, articles, exposure, released)
