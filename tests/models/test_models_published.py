@@ -244,7 +244,7 @@ def test_published_sizes():
 
 
 def test_unknown_names_are_said_in_one_line(table):
-    with pytest.raises(DiscreetError, match="choose one of fednewsrec, nrms"):
+    with pytest.raises(DiscreetError, match="there are fednewsrec, nrms"):
         make_model("nrmss", "small", table, 0)
     with pytest.raises(DiscreetError, match="published, small"):
         make_model("nrms", "big", table, 0)

@@ -13,7 +13,7 @@ import { showPanel, showPromise } from "./page/panel.js";
 import { closeReader, openReader, wireReader } from "./page/reader.js";
 import { asksNothing, until } from "./page/words.js";
 
-const FIRST = 25, MOST = 200, RETRY_SECONDS = 15;
+const FIRST = 25, MAX_ARTICLES = 200, RETRY_SECONDS = 15;
 
 const device = await openDevice();
 const page = { front: null, section: null, limit: FIRST, epoch: null, opened: 0 };
@@ -55,17 +55,17 @@ async function fetchNews() {
   showPromise(device.model);
   page.limit = FIRST;
   if (isComing && !page.front) {
-    page.front = device.here(MOST);
+    page.front = device.here(MAX_ARTICLES);
     render();
   }
   await device.complete();
-  page.front = await device.front(MOST);
+  page.front = await device.front(MAX_ARTICLES);
   rankAnew();
 }
 
 /** With the clicks since, here; nothing is asked. */
 function rankAnew() {
-  if (device.model && page.front) page.front = page.front.ranking === "local" ? device.here(MOST) : device.again(page.front);
+  if (device.model && page.front) page.front = page.front.ranking === "local" ? device.here(MAX_ARTICLES) : device.again(page.front);
   render();
 }
 

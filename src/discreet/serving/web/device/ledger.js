@@ -78,7 +78,7 @@ export class Ledger {
     const before = all.some((debit) => debit.purpose === purpose && (part ? debit.part === part : debit.epoch === epoch));
     if (before || adjacency !== header.adjacency || epoch > this.currentEpoch() || epoch <= header.forgottenThrough) return null;
     const debit = { time: Math.floor(this.#now()), purpose, part, epoch, epsilon, clicks, mechanism: name, version, ...about };
-    if (mostPaid([...all, debit], epoch, part) > Math.min(header.lifetime, limit ?? Infinity)) return null;
+    if (maxPaid([...all, debit], epoch, part) > Math.min(header.lifetime, limit ?? Infinity)) return null;
     const payload = releaseBytes(mechanism, this.#random);
     await debits.add({ ...debit, state: "released", payload });
     return payload;
@@ -101,12 +101,12 @@ export class Ledger {
   statement() {
     const { adjacency, lifetime, created, forgottenThrough } = this.header;
     const epochs = [...new Set(this.debits.map((debit) => debit.epoch))].sort((a, b) => a - b);
-    const worst = (debits) => epochs.reduce((most, epoch) => Math.max(most, mostPaid(debits, epoch)), 0);
+    const worst = (debits) => epochs.reduce((most, epoch) => Math.max(most, maxPaid(debits, epoch)), 0);
     const ofPurpose = (purpose) => [purpose, worst(this.debits.filter((debit) => debit.purpose === purpose))];
     return {
       unit: "click", adjacency, lifetime, since: created, forgottenThrough, worst: worst(this.debits),
       purposes: Object.fromEntries(["sketch", "label"].map(ofPurpose)),
-      epochs: epochs.map((epoch) => ({ epoch, epsilon: mostPaid(this.debits, epoch) })),
+      epochs: epochs.map((epoch) => ({ epoch, epsilon: maxPaid(this.debits, epoch) })),
       user: exactSum(this.debits.map((debit) => debit.clicks * debit.epsilon)),
       debits: this.debits.map(({ payload, ...debit }) => debit),
     };
@@ -114,7 +114,7 @@ export class Ledger {
 }
 
 /** The most that a click of an epoch has paid; of one part of it, if a part is named. */
-function mostPaid(debits, epoch, part = "") {
+function maxPaid(debits, epoch, part = "") {
   const here = debits.filter((debit) => debit.epoch === epoch);
   const common = here.filter((debit) => debit.part === "").map((debit) => debit.epsilon);
   const parts = part ? [part] : new Set(here.map((debit) => debit.part));
