@@ -17,6 +17,12 @@ from discreet.cli.options import AsJson, Text, print_json, say
 from discreet.errors import DiscreetError
 
 
+class HelperChoice(StrEnum):
+    """Where the second aggregator is."""
+
+    embedded = "embedded"
+
+
 class RankingChoice(StrEnum):
     """Who ranks."""
 
@@ -97,6 +103,13 @@ def serve(
         Path | None,
         typer.Option(metavar="FILE", help="A leader's configuration: serve it, and the collector, under /dap."),
     ] = None,
+    helper: Annotated[
+        HelperChoice | None,
+        typer.Option(
+            help="For a trial: run both aggregators in this process, and make their keys. NO PROTECTION AGAINST THE"
+            " PUBLISHER, who then sees everything."
+        ),
+    ] = None,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
     config: Annotated[
         Path | None,
@@ -121,6 +134,7 @@ def serve(
     from discreet.data.shown_articles import ShownArticles
     from discreet.serving.addresses import Proxies, listen, url_of
     from discreet.serving.feeds.follow import FeedSettings
+    from discreet.serving.learning.public_terms import PublicTerms, public_terms
     from discreet.serving.limits import ServerLimits
     from discreet.serving.logs import configure
     from discreet.serving.model import load_served
@@ -128,27 +142,38 @@ def serve(
 
     if log_level not in ("debug", "info", "warning", "error"):
         raise DiscreetError(f"--log-level is debug, info, warning or error, not '{log_level}'")
-    if run is None and ranking is not RankingChoice.local:
-        raise DiscreetError(f"--ranking {ranking.value} needs a RUN; without one devices rank by themselves")
     token = read_token(admin_token_file) if admin_token_file else None
     proxies = Proxies(trusted_proxy or [])
-    extend = None
+    if helper is not None and aggregate is not None:
+        raise DiscreetError("--helper embedded makes its own aggregators; leave --aggregate out")
+    settings = None
     if aggregate is not None:
         from discreet.aggregation.dap.config import read_config
-        from discreet.serving.aggregation import mount_leader, open_leader
 
-        leader_settings = read_config(aggregate)
-        if not check:
-            extend = partial(mount_leader, leader=open_leader(leader_settings, proxies))
+        settings = read_config(aggregate)
+    terms = PublicTerms(text) if run is None else public_terms(run)
+    if terms is not None and ranking is not RankingChoice.local:
+        raise DiscreetError(
+            f"--ranking {ranking.value} needs a RUN of click_reports or privaterec; here devices rank by themselves"
+        )
     if check:
         _check(run, feed or [], config, as_json)
         return
     configure(log_level)
     listener = listen(host, port)
-    model = None if run is None else load_served(run)
+    sums = None
+    if helper is not None:
+        from discreet.serving.learning.served_sums import open_trial_sums
+
+        place = run or (Path() if database is None or "://" in database else Path(database).parent)
+        sums = open_trial_sums(place, url_of(listener), terms)
+    elif settings is not None:
+        from discreet.serving.learning.served_sums import open_sums
+
+        sums = open_sums(settings, proxies)
     service = open_service(
         run,
-        model,
+        load_served(run) if run is not None and terms is None else None,
         database=database,
         data=ShownArticles.of(open_news(data)) if data else None,
         ranking=ranking.value,
@@ -158,7 +183,9 @@ def serve(
         diversity=diversity,
         report_days=report_days,
         feeds=FeedSettings(tuple(feed or ()), every, keep),
-        text=text,
+        text=text if terms is None else terms.text,
+        popularity_weight=1.0 if terms is None else terms.popularity_weight,
+        sums=() if sums is None else sums.words,
     )
     address = url_of(listener)
     if as_json:
@@ -166,13 +193,15 @@ def serve(
     else:
         what = str(run or ", ".join(feed or ()) or "the catalogue")
         say(f"Serving {what} at {address} ({ranking.value} ranking). {service.model.guarantee()}")
+        for line in () if sums is None else sums.words:
+            say(line)
     run_server(
         service,
         listener,
         limits=ServerLimits(rate=rate),
         proxies=proxies,
         admin_token=token,
-        extend=extend,
+        extend=None if sums is None else partial(sums.mount, service=service),
         level=log_level,
     )
 
@@ -180,9 +209,10 @@ def serve(
 def _check(run: Path | None, feeds: list[str], config: Path | None, as_json: bool) -> None:
     """Say what a server would start from; nothing is written."""
     from discreet.serving.feeds.follow import check_feeds
+    from discreet.serving.learning.public_terms import public_terms
     from discreet.serving.model import load_served
 
-    model = None if run is None else load_served(run).version
+    model = None if run is None or public_terms(run) is not None else load_served(run).version
     found = check_feeds(feeds, int(time.time()))
     if as_json:
         told = [

@@ -49,6 +49,7 @@ class Offer:
         diversity: How much categories take turns for a reader of whom nothing is known, from 0 to 1.
         qualities: For each way to rank, what was measured of it.
         report_days: How long reports are kept after they have been counted.
+        sums: What is said of the sums that devices contribute to, in plain sentences.
     """
 
     ranking: Ranking
@@ -58,6 +59,7 @@ class Offer:
     diversity: float = 0.3
     qualities: Mapping[str, Any] | None = None
     report_days: int = 90
+    sums: tuple[str, ...] = ()
 
     @property
     def report_epochs(self) -> int:
@@ -162,7 +164,8 @@ def promise(model: Served, offer: Offer) -> list[str]:
         " you open on the publisher's site.",
     ]
     if offer.ranking == "local":
-        lines.append("Here your device ranks by itself: for reading the news it sends nothing at all.")
+        lines.append("Here your device ranks by itself: for ranking the news it sends nothing at all.")
+    lines += offer.sums
     if not offer.reports:
         lines.append("This server asks for no reports.")
     return lines
@@ -173,7 +176,7 @@ def _of_what_leaves(model: Served, attention: ClippedAttention | None) -> list[s
     if attention is not None:
         return _of_attention(model, attention)
     if model.guarantee().epsilon == 0:
-        return [f"What you read stays on your device, and nothing computed from it leaves: {model.guarantee()}."]
+        return [f"What you read stays on your device, and for ranking nothing of it leaves: {model.guarantee()}."]
     return _of_reports(model)
 
 

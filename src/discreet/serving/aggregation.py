@@ -6,11 +6,11 @@ import asyncio
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -111,11 +111,21 @@ def run_aggregator(aggregator: Aggregator, config: Config, listener: socket.sock
     http_server(gate, certificate, key).run([listener])
 
 
-def mount_leader(app: Any, leader: Aggregator) -> None:
+class Background(Protocol):
+    """What works beside a leader, for as long."""
+
+    def start(self) -> None:
+        """Begin."""
+
+    def close(self) -> None:
+        """End."""
+
+
+def mount_leader(app: Any, leader: Aggregator, beside: Sequence[Background] = ()) -> None:
     """Serve a leader under /dap of another application, announce its tasks there, and let it live as long as that."""
     app.mount(PREFIX, leader.app)
     mount_tasks(app, leader.tasks, leader.cells)
-    _with_lifespan(app, leader)
+    _with_lifespan(app, leader, beside)
 
 
 def one_address_admission(most: int, proxies: Proxies) -> Admission:
@@ -159,15 +169,17 @@ def _guarded(app: Starlette) -> Starlette:
     return app
 
 
-def _with_lifespan(app: Any, aggregator: Aggregator) -> None:
+def _with_lifespan(app: Any, aggregator: Aggregator, beside: Sequence[Background] = ()) -> None:
     before = app.router.lifespan_context
 
     @asynccontextmanager
     async def lifespan(application: ASGIApp) -> AsyncIterator[Any]:
         async with before(application) as state:
-            aggregator.start()
+            for one in (aggregator, *beside):
+                one.start()
             log("info", "aggregating", tasks=[task.name for task in aggregator.tasks])
             yield state
-            await asyncio.to_thread(aggregator.close)
+            for one in (*reversed(beside), aggregator):
+                await asyncio.to_thread(one.close)
 
     app.router.lifespan_context = lifespan

@@ -124,6 +124,25 @@ feed_articles = Table(
     Column("expired", Boolean, nullable=False),
 )
 
+windows = Table(
+    "windows",
+    metadata,
+    Column("task", String(64), primary_key=True),
+    Column("window", BigInteger, primary_key=True, autoincrement=False),
+    Column("end", BigInteger, nullable=False),
+    Column("cells", Text, nullable=False),
+    Column("share", LargeBinary, nullable=False),
+    Column("waits", Boolean, nullable=False),
+)
+
+learnt = Table(
+    "learnt",
+    metadata,
+    Column("model", String(80), primary_key=True),
+    Column("sums", BigInteger, nullable=False),
+    Column("state", LargeBinary, nullable=False),
+)
+
 
 def open_engine(database: str | Path) -> Engine:
     """An engine for the database of a served run."""

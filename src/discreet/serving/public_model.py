@@ -1,8 +1,9 @@
-"""A model without a run: public weights over public text. No click has a part in it, and devices send nothing.
+"""The model of `front_page`, with or without a run: public weights over public text, and popularity from noised sums.
 
 The device ranks by base + w · v·(h̄ − centre). The weights are those of `front_page`, which were fitted to generated
-worlds. Before any sum has come, its prior is the same for every text, so the base is recency alone. Of its features
-the device here knows the similarity to the mean of the history; the weight of the nearest article goes to it, too.
+worlds: no click has a part in them. The base is recency and popularity, a log rate that sums have taught
+(`serving.learning`). Before any sum has come it is the same for all. Of the features of `front_page` the device here
+knows the similarity to the mean of the history; the weight of the nearest article goes to it, too.
 """
 
 from __future__ import annotations
@@ -42,10 +43,12 @@ class PublicModel:
         reference: Some of the publisher's own titles, the same for the life of a database: titles that come later are
             encoded in their company, so that vectors made at different times can be compared.
         text_source: Where title vectors come from.
+        popularity_weight: How much popularity counts.
     """
 
     reference: tuple[str, ...]
     text_source: str
+    popularity_weight: float = 1.0
 
     kind = "public"
     epsilon_sketch = 0.0
@@ -56,7 +59,7 @@ class PublicModel:
     @cached_property
     def version(self) -> str:
         """Names the model: its text source, its reference titles, its weights."""
-        content = json.dumps([identity(self.text_source), self.reference, _WEIGHTS])
+        content = json.dumps([identity(self.text_source), self.reference, _WEIGHTS, self.popularity_weight])
         return hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
 
     @cached_property
@@ -125,18 +128,32 @@ class PublicModel:
         popularity: Doubles,
         now: int,
     ) -> Doubles:
-        """Recency: minus the log of the age in hours, since publication or, where that is unknown, since first seen."""
+        """Recency, and popularity as a log rate."""
+        return lasting + self.recency(published, first_shown, now) + self.popularity_weight * popularity
+
+    def recency(self, published: NDArray[np.int64], first_shown: NDArray[np.int64], now: int) -> Doubles:
+        """Minus the log of the age in hours, weighted. Age counts from publication, or else from when it was seen."""
         since = np.minimum(np.where(published >= 0, published, first_shown), now)
-        return np.asarray(lasting - _WEIGHTS["recency"] * np.log1p((now - since) / 3600.0))
+        return np.asarray(-_WEIGHTS["recency"] * np.log1p((now - since) / 3600.0))
+
+    def topic_features(self, scores: Floats) -> Doubles:
+        """Similarities with topics (`article_scores`), centred and of mean square length 1 over reference titles."""
+        mean, length = self._topic_scale
+        return np.asarray((scores.astype(np.float64) - mean) / length)
+
+    @cached_property
+    def _topic_scale(self) -> tuple[Doubles, float]:
+        scores = self.article_scores(self._reference_vectors, ()).astype(np.float64)
+        return scores.mean(axis=0), float(np.sqrt(scores.var(axis=0).sum())) or 1.0
 
     def interest(self, counts: NDArray[np.int64], clicks: int | None, releases: int) -> Doubles:
         """The share of each topic in what a reader declared no secret, over an equal share."""
         return np.asarray(counts / max(1, int(counts.sum())) - 1 / len(counts))
 
     def guarantee(self) -> Guarantee:
-        """Nothing leaves a device."""
+        """Of ranking, for which nothing leaves a device. What sums cost is in their tasks."""
         terms = (Unit.CLICK, Adjacency.SUBSTITUTE, Adversary.SERVER, Scope.LIFETIME, Status.PROVED)
-        return Guarantee(0.0, 0.0, *terms, "the device ranks with public weights and sends nothing")
+        return Guarantee(0.0, 0.0, *terms, "the device ranks by itself, with public weights")
 
     def _encoded(self, titles: Sequence[str]) -> Floats:
         encoded = encode_texts([*self.reference, *titles], self.text_source).matrix

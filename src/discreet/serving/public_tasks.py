@@ -23,6 +23,7 @@ from discreet.files import replacing_file
 from discreet.protocol.check import limits
 
 _DIGEST = re.compile("[0-9a-f]{64}")
+_KEPT_WINDOWS = 100
 _WINDOW = re.compile("0|[1-9][0-9]{0,12}")
 
 
@@ -60,7 +61,17 @@ def publish_window_cells(folder: Path, task: Task, window: int, articles: Sequen
     task.require_window(window)
     if not 1 <= len(articles) <= task.length:
         raise DiscreetError(f"task {task.name} has room for 1 to {task.length} cells, not {len(articles)}")
-    _write(folder / task.id.hex() / f"{window}.json", _page(articles))
+    _write(_window_file(folder, task, window), _page(articles))
+    _window_file(folder, task, window - _KEPT_WINDOWS).unlink(missing_ok=True)
+
+
+def has_window_cells(folder: Path, task: Task, window: int) -> bool:
+    """Whether the cells of a window are published."""
+    return _window_file(folder, task, window).is_file()
+
+
+def _window_file(folder: Path, task: Task, window: int) -> Path:
+    return folder / task.id.hex() / f"{window}.json"
 
 
 def _page(articles: Sequence[str]) -> bytes:

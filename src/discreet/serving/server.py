@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -53,10 +53,13 @@ def open_service(
     report_days: int = Offer.report_days,
     feeds: FeedSettings | None = None,
     text: str = "auto",
+    popularity_weight: float = 1.0,
+    sums: Sequence[str] = (),
 ) -> Service:
     """A service of a run's model, its catalogue filled from `data`, or from `feeds`, if it never had an article.
 
-    Without a run there is no model: articles are then ranked with public weights, their titles encoded by `text`.
+    Without a model articles are ranked with public weights, their titles encoded by `text`, and with the popularity
+    that sums teach, weighted. `sums` says in plain sentences what devices contribute to.
     `epoch` is how long the public epochs last, a week unless said otherwise; it is settled when a database is first
     used. `as_of` moves the times of `data` so that it ends at this moment.
     """
@@ -77,7 +80,7 @@ def open_service(
                 " with --data, or with 'discreet articles add'"
             )
         if model is None:
-            model = public_model(store, text)
+            model = public_model(store, text, popularity_weight)
         offer = Offer(
             ranking,
             _schedule(store, epoch),
@@ -85,16 +88,18 @@ def open_service(
             diversity=diversity,
             qualities=None if run is None else read_qualities(run),
             report_days=report_days,
+            sums=tuple(sums),
         )
         return Service(model, store, offer, feeds=followed)
     except SQLAlchemyError as error:
         raise DiscreetError(f"{shown_database(place)}: the database cannot be used ({problem_of(error)})") from error
 
 
-def public_model(store: ServerStore, text: str) -> PublicModel:
+def public_model(store: ServerStore, text: str, popularity_weight: float = 1.0) -> PublicModel:
     """The model without a run. Its reference titles are the first that a database has had, and stay."""
     titles = sorted(set(filter(None, store.titles(MAX_REFERENCE))))
-    return PublicModel(tuple(json.loads(store.setting("reference titles", json.dumps(titles)))), text)
+    reference = json.loads(store.setting("reference titles", json.dumps(titles)))
+    return PublicModel(tuple(reference), text, popularity_weight)
 
 
 def first_articles(data: ShownArticles, as_of: int | None = None) -> Iterator[Waiting]:

@@ -6,8 +6,10 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy.exc import SQLAlchemyError
 
 from discreet.protocol.check import SCHEMA
@@ -27,6 +29,17 @@ _LEVELS = 127
 _MAX_BASE: float = SCHEMA["catalogue"]["properties"]["front_bases"]["items"]["maximum"]
 
 
+class SumRates(Protocol):
+    """Popularity that was learnt from sums."""
+
+    def read(self) -> None:
+        """Take over what was learnt, here or on another server."""
+
+    def of(self, snapshot: Snapshot) -> NDArray[np.float64]:
+        """The popularity of each listed article."""
+        ...
+
+
 class SnapshotUpdater:
     """Owns the current snapshot. One thread makes new ones; everybody else reads `snapshot`, which is swapped whole."""
 
@@ -43,6 +56,8 @@ class SnapshotUpdater:
         self.snapshot = Snapshot.empty(len(model.space))
         self.catalogue = CataloguePages(model.version, model.space.version, diversity, passed)
         self.ready = False
+        self.rates: SumRates | None = None
+        """The log rates of articles, where sums teach them; else labels tell of popularity."""
         self.scale = 1.0 / _LEVELS
         self._model, self._store, self._clock, self._passed = model, store, clock, passed
         self._forget_before = forget_before
@@ -59,6 +74,11 @@ class SnapshotUpdater:
     def wake(self) -> None:
         """Look at the database now rather than in two seconds."""
         self._wake.set()
+
+    def refresh(self) -> None:
+        """Make base scores anew now rather than within a minute."""
+        self._refreshed = -np.inf
+        self.wake()
 
     def close(self) -> None:
         """Stop, after a last count of shows."""
@@ -91,6 +111,8 @@ class SnapshotUpdater:
             if self.ready:  # a server that starts is ready before it has counted what has come since
                 self._popularity.count(self._store, self._stop.is_set)
             self._popularity.read(self._store)
+            if self.rates is not None:
+                self.rates.read()
             self._flush_shows()
             self._rebase()
         if self.ready and self._passed() - self._tidied >= TIDY_SECONDS:
@@ -151,7 +173,7 @@ class SnapshotUpdater:
             snapshot.published,
             snapshot.first_shown,
             snapshot.shows,
-            self._popularity.of(snapshot.ids),
+            self._popularity.of(snapshot.ids) if self.rates is None else self.rates.of(snapshot),
             int(self._clock()),
         )
         self.snapshot = snapshot.with_base(np.clip(np.nan_to_num(base), -_MAX_BASE, _MAX_BASE))

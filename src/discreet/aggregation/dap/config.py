@@ -59,7 +59,7 @@ class Config:
     helper_token: str | None = None
     collector_token: str | None = None
     collector_key: str | None = None
-    cells: str | None = None
+    cells: str = "cells"
     authorities: str | None = None
     certificate: str | None = None
     certificate_key: str | None = None

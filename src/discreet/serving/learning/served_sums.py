@@ -1,0 +1,71 @@
+"""The sums of a server: its leader, what learns from them, and what readers are told."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.aggregation.dap.config import Config
+from discreet.errors import DiscreetError
+from discreet.serving.addresses import Proxies
+from discreet.serving.aggregation import Aggregator, Background, mount_leader, open_leader
+from discreet.serving.learning.public_terms import PublicTerms
+from discreet.serving.learning.trial import FOLDER, WARNING, open_trial, trial_guarantee
+from discreet.serving.learning.window_learner import WindowLearner, teaches
+from discreet.serving.logs import log
+from discreet.serving.service import Service
+
+
+@dataclass(frozen=True)
+class ServedSums:
+    """A leader inside the server.
+
+    Attributes:
+        leader: It, perhaps with the collector.
+        beside: What lives as long.
+        words: What readers are told, a sentence for each task.
+        warning: What everybody must know; empty if there is nothing.
+    """
+
+    leader: Aggregator
+    beside: Sequence[Background]
+    words: tuple[str, ...]
+    warning: str = ""
+
+    def mount(self, app: Any, service: Service) -> None:
+        """Serve the leader, and let the service learn from its sums, if they teach what its model uses."""
+        beside = list(self.beside)
+        if any(map(teaches, self.leader.tasks)):
+            assert self.leader.cells is not None
+            beside.append(WindowLearner(service, self.leader.tasks, self.leader.collector, self.leader.cells))
+            if self.leader.collector is None:
+                log("warning", "no collector_key in the leader's configuration: nothing is learnt from sums here")
+        if self.warning:
+            log("warning", self.warning)
+        mount_leader(app, self.leader, beside)
+
+
+def open_sums(config: Config, proxies: Proxies | None = None) -> ServedSums:
+    """The sums of a leader's configuration; the helper is somebody else."""
+    leader = open_leader(config, proxies)
+    words = tuple(
+        f"Your device may contribute to sums over all readers. {task.purpose} {task.guarantee()}."
+        for task in leader.tasks
+    )
+    return ServedSums(leader, (), words)
+
+
+def open_trial_sums(place: Path, address: str, terms: PublicTerms | None) -> ServedSums:
+    """The sums of a trial, whose files are in a folder of `place`."""
+    if terms is None:
+        raise DiscreetError("--helper embedded is for front_page: serve a run of it, or a feed without a run")
+    if math.isinf(terms.epsilon):
+        raise DiscreetError(
+            "sums with ε = inf have no noise, and no device takes part; train front_page with another ε"
+        )
+    trial = open_trial(place / FOLDER, address, terms)
+    words = f"Your device may contribute to sums over all readers. {trial.task.purpose} {trial_guarantee()}."
+    return ServedSums(trial.leader, (trial.helper,), (words,), WARNING)

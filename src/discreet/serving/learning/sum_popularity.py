@@ -1,0 +1,112 @@
+"""Each article's popularity, as `front_page` learns it from noised sums, over a catalogue that changes.
+
+The posterior stands on rows of a fixed catalogue (`ClickRates`). Here it is kept by article ids and category names, and
+put on the catalogue's rows whenever it is used. Articles that were taken down are forgotten.
+
+**Exposure.** Devices rank the whole catalogue by themselves, so nobody knows what they showed. The estimate is the
+share of clicks that an article would have by recency alone: readers choose article i with probability in proportion to
+e^{recency score of i + θ_i}, of which the first part is public. That an article is clicked more *because* its
+popularity put it on top is not taken out.
+"""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.methods.front_page.click_rates import ClickRates
+from discreet.methods.front_page.count_likelihood import CountLikelihood
+from discreet.methods.front_page.windows import Window
+from discreet.serving.learning.window_store import ClosedWindow, Learnt, WindowStore
+from discreet.serving.public_model import PublicModel
+from discreet.serving.snapshot import Snapshot
+
+_CATEGORY = 0.7
+_NO_NOISE = CountLikelihood(0.0)
+_BY_ARTICLE = ("evidence", "sums", "shown")
+_WHOLE = ("until", "level")
+
+
+class SumPopularity:
+    """The popularity that a server sends, from what the database has of it."""
+
+    def __init__(self, model: PublicModel, store: WindowStore) -> None:
+        self._model, self._store = model, store
+        self._learnt = Learnt(0, b"")
+
+    def read(self) -> None:
+        """Take over what was learnt, here or on another server."""
+        self._learnt = self._store.learnt(self._model.version)
+
+    def of(self, snapshot: Snapshot) -> NDArray[np.float64]:
+        """The log rate of each listed article; one that no window has had yet has that of its text."""
+        rates = rates_on(self._model, snapshot, self._learnt.state, _NO_NOISE)
+        return rates.log_rate(np.arange(len(snapshot)))
+
+
+def learnt_from(
+    model: PublicModel,
+    snapshot: Snapshot,
+    state: bytes,
+    closed: ClosedWindow,
+    released: NDArray[np.int64],
+    contributions: int,
+    likelihood: CountLikelihood,
+) -> bytes:
+    """What is known after one more sum."""
+    rates = rates_on(model, snapshot, state, likelihood)
+    place = {article: row for row, article in enumerate(snapshot.ids)}
+    listed = np.array([article in place for article in closed.cells], np.bool_)
+    if listed.any():
+        rows = np.array([place[article] for article in closed.cells if article in place], np.int64)
+        exposure = closed.share[listed] * contributions
+        rates.update(Window(closed.end, rows, exposure, released[: len(closed.cells)][listed]))
+    return _packed(rates, snapshot)
+
+
+def rates_on(model: PublicModel, snapshot: Snapshot, state: bytes, likelihood: CountLikelihood) -> ClickRates:
+    """What is known, on the rows of a catalogue."""
+    rates = ClickRates(likelihood, _text(model, snapshot))
+    if state:
+        with np.load(io.BytesIO(state), allow_pickle=False) as kept:
+            found = dict(kept)
+        place = {article: row for row, article in enumerate(snapshot.ids)}
+        names = found["articles"].tolist()
+        listed = np.array([name in place for name in names], np.bool_)
+        slope = dict(zip(found["categories"].tolist(), found["slope"][len(model.space) :].tolist(), strict=True))
+        of_categories = [slope.get(category, 0.0) for category in snapshot.categories]
+        rates.restore(
+            {
+                **{name: found[name] for name in _WHOLE},
+                **{name: found[name][listed] for name in _BY_ARTICLE},
+                "article": np.array([place[name] for name in names if name in place], np.int64),
+                "slope": np.concatenate((found["slope"][: len(model.space)], of_categories)),
+            }
+        )
+    return rates
+
+
+def expected_shares(model: PublicModel, snapshot: Snapshot, rows: NDArray[np.int64], now: int) -> NDArray[np.float64]:
+    """The share of all exposure that recency gives each of some articles."""
+    score = model.recency(snapshot.published, snapshot.first_shown, now)[rows]
+    weight = np.exp(score - score.max(initial=-np.inf))
+    return np.asarray(weight / weight.sum())
+
+
+def _text(model: PublicModel, snapshot: Snapshot) -> NDArray[np.float64]:
+    """What popularity is predicted from: the similarity with public topics, and the category."""
+    one_hot = np.zeros((len(snapshot), len(snapshot.categories)))
+    one_hot[np.arange(len(snapshot)), snapshot.category] = _CATEGORY
+    return np.concatenate((model.topic_features(snapshot.scores.exact), one_hot), axis=1)
+
+
+def _packed(rates: ClickRates, snapshot: Snapshot) -> bytes:
+    state = rates.state()
+    kept = {name: state[name] for name in (*_WHOLE, *_BY_ARTICLE, "slope")}
+    kept["articles"] = np.array([snapshot.ids[row] for row in state["article"].tolist()], np.str_)
+    kept["categories"] = np.array(list(snapshot.categories), np.str_)
+    place = io.BytesIO()
+    np.savez(place, allow_pickle=False, **kept)
+    return place.getvalue()

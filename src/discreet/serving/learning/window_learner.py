@@ -1,0 +1,179 @@
+"""Learns while the server serves: closes windows on the public schedule, collects their sums, and uses each once."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from discreet.aggregation.dap.problems import ProblemType
+from discreet.aggregation.dap.transport import PeerError
+from discreet.aggregation.sums import NoisySum
+from discreet.aggregation.task import OF_EACH_WINDOW, Task
+from discreet.errors import DiscreetError
+from discreet.methods.front_page.count_likelihood import CountLikelihood
+from discreet.serving.learning.sum_popularity import SumPopularity, expected_shares, learnt_from
+from discreet.serving.learning.window_store import ClosedWindow, WindowStore
+from discreet.serving.logs import log, log_exception, log_seldom
+from discreet.serving.public_model import PublicModel
+from discreet.serving.public_tasks import has_window_cells, publish_window_cells
+from discreet.serving.service import Service
+
+MEASURE = "clicks by cell"
+MAX_WAIT = 5.0
+KEPT_SECONDS = 30 * 86_400
+_CLOSE_SECONDS = 5.0
+_NO_SUM = (
+    ProblemType.INVALID_BATCH_SIZE,
+    ProblemType.BATCH_OVERLAP,
+    ProblemType.BATCH_MISMATCH,
+    ProblemType.BATCH_INVALID,
+)
+"""Answers after which asking again is of no use."""
+
+
+class SumCollector(Protocol):
+    """Collects sums; asked again, it gives the same one."""
+
+    def collect(self, task: Task, window: int) -> NoisySum:
+        """The noised sum of a window."""
+        ...
+
+
+def teaches(task: Task) -> bool:
+    """Whether a task counts clicks by article, with a list of articles for each window."""
+    return task.measure == MEASURE and task.cells == OF_EACH_WINDOW
+
+
+class WindowLearner:
+    """Renews the popularity of a service's articles from the sums of tasks.
+
+    Args:
+        service: What is served; its model must be a `PublicModel`.
+        tasks: The tasks, of which those that count clicks by article matter.
+        collector: Who collects sums; None where somebody else does, and then nothing is learnt here.
+        cells: The folder that devices are told the cells of windows from.
+        clock: Seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        tasks: Sequence[Task],
+        collector: SumCollector | None,
+        cells: Path,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        if not isinstance(service.model, PublicModel):
+            raise DiscreetError("sums teach popularity to front_page only: serve a run of it, or a feed without a run")
+        self._model, self._updater = service.model, service.updater
+        self._tasks = {task.id.hex(): task for task in tasks if teaches(task)}
+        self._collector, self._cells, self._clock = collector, cells, clock
+        self._store = WindowStore(service.store)
+        self._updater.rates = SumPopularity(service.model, self._store)
+        self._stop = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._work, args=work, name=name, daemon=True)
+            for name, *work in (
+                ("windows", self.close_windows, "a window could not be closed; trying again"),
+                ("learner", self.learn, "a sum could not be learnt from; trying again"),
+            )
+        ]
+
+    def start(self) -> None:
+        """Begin to work in the background."""
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> None:
+        """Stop; what is not finished is continued at the next start."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(_CLOSE_SECONDS)
+
+    def close_windows(self) -> None:
+        """Of each task, settle and publish the cells of the window that ended last, while devices ask for them."""
+        if not self._updater.ready:
+            return
+        now = self._clock()
+        for name, task in self._tasks.items():
+            window = task.window_at(now) - 1
+            if not 0 <= window < task.windows or now >= task.sent_until(window):
+                continue
+            if has_window_cells(self._cells, task, window):
+                continue
+            if (cells := self._store.cells(name, window)) is None:
+                if not len(self._updater.snapshot):
+                    continue
+                self._store.close_window(self._closed(name, task, window))
+                cells = self._store.cells(name, window)
+            publish_window_cells(self._cells, task, window, cells or [])
+
+    def learn(self) -> None:
+        """Use all sums that can be had, in the order of their windows."""
+        while not self._stop.is_set() and self._updater.ready and self._learn_next():
+            pass
+        self._store.forget(int(self._clock()) - KEPT_SECONDS)
+
+    def _learn_next(self) -> bool:
+        """Use the sum of the next window; False if there is none yet."""
+        closed = self._store.next_window(list(self._tasks))
+        if closed is None or self._collector is None:
+            return False
+        task = self._tasks[closed.task]
+        if self._clock() < task.sent_until(closed.window):
+            return False
+        try:
+            found = self._collector.collect(task, closed.window)
+        except DiscreetError as error:
+            peer = error if isinstance(error, PeerError) else error.__cause__
+            if getattr(peer, "kind", None) not in _NO_SUM:
+                log_seldom("warning", "a sum could not be collected; trying again", task=task.name, cause=str(error))
+                return False
+            log("warning", "a window has no sum", task=task.name, window=closed.window, cause=str(error))
+            self._store.drop(closed)
+            return True
+        self._use(task, closed, found)
+        return True
+
+    def _use(self, task: Task, closed: ClosedWindow, found: NoisySum) -> None:
+        before = self._store.learnt(self._model.version)
+        likelihood = CountLikelihood(float(task.noise_scale))
+        contributions = max(1, found.contributions or 0)
+        state = learnt_from(
+            self._model, self._updater.snapshot, before.state, closed, found.values, contributions, likelihood
+        )
+        if self._store.use(closed, self._model.version, before, state):
+            self._updater.refresh()
+            log("info", "learnt from a sum", task=task.name, window=closed.window, contributions=found.contributions)
+
+    def _closed(self, name: str, task: Task, window: int) -> ClosedWindow:
+        """The window with its cells: of the listed articles, those with the best scores for everybody."""
+        snapshot, end = self._updater.snapshot, task.begins(window + 1)
+        rows = np.sort(np.argsort(-snapshot.base, kind="stable")[: task.length])
+        share = expected_shares(self._model, snapshot, rows, end)
+        return ClosedWindow(name, window, end, [snapshot.ids[row] for row in rows.tolist()], share)
+
+    def _work(self, step: Callable[[], None], problem: str) -> None:
+        while not self._stop.is_set():
+            try:
+                step()
+            except Exception:  # whatever it was, the next round may do better
+                log_exception(problem)
+            self._stop.wait(self._pause())
+
+    def _pause(self) -> float:
+        """Until the next window ends or has been sent, but not longer than a few seconds."""
+        now = self._clock()
+        times = [
+            moment - now
+            for task in self._tasks.values()
+            for window in (task.window_at(now),)
+            for moment in (task.begins(window + 1), task.sent_until(window - 1))
+            if moment > now
+        ]
+        return min(MAX_WAIT, *times, MAX_WAIT) + 0.001
