@@ -7,6 +7,7 @@ from discreet.errors import DiscreetError
 from discreet.serving.api_messages import NewArticle
 from discreet.serving.database_tables import open_engine
 from discreet.serving.feeds.follow import MAX_BACKOFF, Feeds, FeedSettings, waiting
+from discreet.serving.feeds.formats import read_feed
 from discreet.serving.server_store import DELETED, EXPIRED, Encoded, ServerStore
 
 EVERY, KEEP, HOUR = 600, 7200, 3600
@@ -21,7 +22,7 @@ class World:
         self.feeds = self.follow(addresses or (site.url,))
 
     def follow(self, addresses, every=EVERY):
-        return Feeds(self.store, FeedSettings(tuple(addresses), every, KEEP), clock=lambda: self.now)
+        return Feeds(self.store, FeedSettings(tuple(addresses), every, KEEP), clock=lambda: self.now, reader=read_feed)
 
     def poll(self, body=None, later=EVERY, **fields):
         """Let time pass, and read what is due; the ids that are listed afterwards."""

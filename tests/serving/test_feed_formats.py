@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import DiscreetError
 from discreet.protocol.check import check
+from discreet.serving.feeds import apart
 from discreet.serving.feeds.articles import MAX_ABSTRACT, articles_of, plain_text
 from discreet.serving.feeds.formats import read_feed
 
@@ -229,3 +230,13 @@ def test_titles_survive_csv_and_json_lines(titles):
     for body in (table.getvalue(), "\n".join(map(json.dumps, rows))):
         if rows:
             assert [one.title for one in read(body.encode()).articles] == titles
+
+
+def test_a_feed_is_read_the_same_in_a_process_of_its_own(monkeypatch):
+    body = rss("A", "B", more="<item><guid>x</guid></item>")
+    assert apart.read_apart(body, HOME, NOW) == read(body)
+    with pytest.raises(DiscreetError, match="is no feed that is known"):
+        apart.read_apart(b"<html></html>", HOME, NOW)
+    monkeypatch.setattr(apart, "SECONDS", 0.01)
+    with pytest.raises(DiscreetError, match=r"could not be read within 0\.01 seconds"):
+        apart.read_apart(body, HOME, NOW)

@@ -12,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from discreet.errors import DiscreetError
 from discreet.serving.api_messages import NewArticle
+from discreet.serving.feeds.apart import read_apart
 from discreet.serving.feeds.articles import Feed
 from discreet.serving.feeds.fetch import FetchError, Version, fetch, require_address
 from discreet.serving.feeds.formats import read_feed
@@ -52,10 +53,11 @@ class Feeds:
         *,
         wake: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.time,
+        reader: Callable[[bytes, str, int], Feed] = read_apart,
     ) -> None:
         self.addresses = [require_address(address) for address in settings.addresses]
         self.wake = wake
-        self._store, self._kept = store, FeedStore(store)
+        self._store, self._kept, self._reader = store, FeedStore(store), reader
         self._every, self._keep, self._clock = settings.every, settings.keep, clock
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._work, name="feeds", daemon=True)
@@ -115,7 +117,7 @@ class Feeds:
         if fetched is not None:
             version, digest = fetched.version, _digest(fetched.body)
             if digest != state.digest:
-                self._take(address, read_feed(fetched.body, fetched.address, now), now)
+                self._take(address, self._reader(fetched.body, fetched.address, now), now)
         expired = self._kept.expire(now - self._keep)
         self._kept.succeeded(name, version, digest, now)
         if expired:
