@@ -133,8 +133,8 @@ def check_frozen(thing: type) -> None:
 
 def summary(thing: object) -> str:
     """What a class is, in one line: its `summary`, or the first line of its docstring."""
-    told = getattr(thing, "summary", None) or inspect.getdoc(thing) or ""
-    return str(told).partition("\n")[0]
+    text = getattr(thing, "summary", None) or inspect.getdoc(thing) or ""
+    return str(text).partition("\n")[0]
 
 
 def resolve(place: str) -> Any:

@@ -19,7 +19,7 @@ from discreet.aggregation.dap import messages as m
 from discreet.aggregation.dap.app import leader_app
 from discreet.aggregation.dap.client import ReportRefusedError
 from discreet.aggregation.dap.hpke import input_share_info, seal
-from discreet.aggregation.dap.problems import Problem, ProblemType, encode_id
+from discreet.aggregation.dap.problems import DapProblem, ProblemType, encode_id
 from discreet.aggregation.dap.transport import PeerError, Reply
 from discreet.errors import DiscreetError
 from discreet.serving.addresses import Proxies
@@ -208,7 +208,7 @@ def test_ten_thousand_reports_of_one_address():
             try:
                 await admit(request("192.0.2.1"))
                 admitted += 1
-            except Problem as problem:
+            except DapProblem as problem:
                 refused.add(problem.status)
         await admit(request("192.0.2.2"))
         return admitted, refused
@@ -224,7 +224,7 @@ def test_many_reports_in_one_upload_are_many(site):
     async def admit(_):
         left[0] -= 1
         if left[0] < 0:
-            raise Problem(None, "too many", 429)
+            raise DapProblem(None, "too many", 429)
 
     app = leader_app(site.leader, site.worker, COLLECTOR_TOKEN, admit)
     peer = LocalPeer(LEADER, app)
@@ -262,7 +262,7 @@ def share_request(site, **changes):
 
 
 def refusal(site, request):
-    with pytest.raises(Problem) as problem:
+    with pytest.raises(DapProblem) as problem:
         site.helper.share(site.task.id, request.encode())
     return problem.value.kind
 
@@ -323,12 +323,12 @@ def test_a_collector_that_asks_for_overlapping_batches(site):
 
     key = ask(time, 2)
     for start, duration in ((time, 1), (time + 1, 1), (time, 3)):
-        with pytest.raises(Problem, match="another job"):
+        with pytest.raises(DapProblem, match="another job"):
             ask(start, duration)
     site.worker.step()
     assert m.CollectionJobResp.decode(jobs.answer(site.task.id, key)).interval == m.Interval(time, 1)
     for start, duration in ((time, 1), (time + 1, 1), (time, 3)):
-        with pytest.raises(Problem, match="another job"):
+        with pytest.raises(DapProblem, match="another job"):
             ask(start, duration)
     with pytest.raises(ReportRefusedError, match="report_replayed"):
         site.upload(0, 1)  # of a window that had no report when it was collected
@@ -362,7 +362,7 @@ def test_a_leader_that_brings_a_report_twice(site):
         ({"extensions": (m.Extension(1, bytes(32)),)}, ProblemType.UNSUPPORTED_EXTENSION),
         ({"extensions": (m.Extension(1, b""),) * 2}, ProblemType.INVALID_MESSAGE),
     ):
-        with pytest.raises(Problem) as problem:
+        with pytest.raises(DapProblem) as problem:
             site.helper.start_job(site.task.id, replace(job, **changes).encode())
         assert problem.value.kind == kind
     assert site.collect().contributions == 3
@@ -506,7 +506,7 @@ def test_cut_and_changed_messages_are_refused_and_count_nothing(data, shared_sit
         )
     )
     before = shares_of(site)
-    with suppress(Problem):
+    with suppress(DapProblem):
         send(changed)
     assert shares_of(site) == before
 

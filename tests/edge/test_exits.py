@@ -174,7 +174,13 @@ def only_contributions_left(wire: Recorded, masked: list[Any], parties: int) -> 
 
 
 def test_methods_vendors_and_edges_are_loaded_without_an_engine() -> None:
-    modules = ("methods.training", "vendors.sharing.coordinator", "edge.jobs", "edge.node.in_process", "edge.vendor.trial")
+    modules = (
+        "methods.training",
+        "vendors.sharing.coordinator",
+        "edge.jobs",
+        "edge.node.in_process",
+        "edge.vendor.trial",
+    )
     imports = "; ".join(f"import discreet.{module}" for module in modules)
     code = f"import sys; {imports}; print([m for m in sys.modules if 'flower' in m or 'flwr' in m])"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

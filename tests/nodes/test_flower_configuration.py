@@ -125,6 +125,12 @@ def test_a_missing_setting_is_named(tmp_path: Path, missing: str) -> None:
         read_node(tmp_path)
 
 
+def test_the_limit_is_read_by_its_name_before_version_0_2(tmp_path: Path) -> None:
+    old = {name: value for name, value in GOOD.items() if name != "max_epsilon"} | {"most_epsilon": 2.5}
+    (tmp_path / "node.json").write_text(json.dumps(old))
+    assert read_node(tmp_path).max_epsilon == 2.5
+
+
 def test_a_data_path_is_relative_to_the_node(tmp_path: Path) -> None:
     (tmp_path / "node.json").write_text(json.dumps(GOOD))
     assert read_node(tmp_path).data == tmp_path / "somewhere"

@@ -168,18 +168,18 @@ class Conversation:
     def broken(self) -> Iterator[str]:
         """Which of the promises to nodes that were in an opened sum were not kept."""
         for session in self.opened:
-            told = self.given.get(session, [])
-            if len({(one.description, one.assignment) for one in told}) > 1:
+            sent = self.given.get(session, [])
+            if len({(one.description, one.assignment) for one in sent}) > 1:
                 yield "nodes that were told different jobs or tasks are in one sum"
-            for one in told:
+            for one in sent:
                 n, quorum, known = len(one.assignment.invited), one.assignment.quorum, one.assignment.known
                 if 2 * quorum <= n + max(1, known // 10):
                     yield f"a sum of {quorum} among {n} nodes hides nobody from a tenth of {known}"
 
     def _round(self) -> None:
-        terms, told = self._terms()
+        terms, sent = self._terms()
         server = SumServer(terms, Guarantee.unprotected("a lying server's sum", Scope.ROUND))
-        begins = {node: self._begin(terms, *told[node]) for node in told}
+        begins = {node: self._begin(terms, *sent[node]) for node in sent}
         contexts = {node: begin.context for node, begin in begins.items()}
         here = self._step(server, Step.ADVERTISE, {node: begin.to_bytes() for node, begin in begins.items()})
         messages: Mapping[int, SumMessage] = dict.fromkeys(here, server.advertised())
@@ -189,7 +189,7 @@ class Conversation:
                     context=contexts[node],
                     step=step,
                     message=messages[node].to_bytes(),
-                    task=self._late(told[node]) if step == Step.MASK else b"",
+                    task=self._late(sent[node]) if step == Step.MASK else b"",
                 ).to_bytes()
                 for node in here
                 if node in messages
@@ -210,10 +210,10 @@ class Conversation:
         )
         description = self.script.description(rng)
         task, length = self.script.task(rng, description, len(self.given))
-        told = {node: (description, task) for node in invited if node in self._hosts}
-        if told and rng.random() < 0.25:
-            victim, another = rng.choice(list(told)), self.script.description(rng)
-            told[victim] = rng.choice(
+        sent = {node: (description, task) for node in invited if node in self._hosts}
+        if sent and rng.random() < 0.25:
+            victim, another = rng.choice(list(sent)), self.script.description(rng)
+            sent[victim] = rng.choice(
                 ((another, task), (description, self.script.task(rng, description, len(self.given))[0]))
             )
         size = len(invited)
@@ -221,11 +221,11 @@ class Conversation:
         name = rng.choice(self._names) if self._names and rng.random() < 0.1 else rng.randbytes(16)
         self._names.append(name)
         meaning = purpose(job_digest(description), task_digest(task), self.roster)
-        return SumTerms(name, {node: self.roster[node] for node in invited}, plan, length, 64, meaning), told
+        return SumTerms(name, {node: self.roster[node] for node in invited}, plan, length, 64, meaning), sent
 
-    def _late(self, told: tuple[bytes, bytes]) -> bytes:
+    def _late(self, sent: tuple[bytes, bytes]) -> bytes:
         """The task that a node is asked for in the end: now and then not the one that its round began with."""
-        description, task = told
+        description, task = sent
         return self.script.task(self.rng, description, len(self.given))[0] if self.rng.random() < 0.06 else task
 
     def _begin(self, terms: SumTerms, description: bytes, task: bytes) -> Begin:
@@ -235,8 +235,8 @@ class Conversation:
         plan = astuple(terms.plan)
         shared = (terms.round_id, tuple(terms.roster), plan, terms.length, terms.bits, job, asked)
         names = ("round_id", "invited", "plan", "length", "bits", "job", "task")
-        told = description if self.rng.random() < 0.9 else None
-        return Begin(context=own.digest, description=told, **dict(zip(names, shared, strict=True)))  # type: ignore[arg-type]
+        sent = description if self.rng.random() < 0.9 else None
+        return Begin(context=own.digest, description=sent, **dict(zip(names, shared, strict=True)))  # type: ignore[arg-type]
 
     def _step(self, server: SumServer, step: Step, requests: Mapping[int, bytes]) -> list[int]:
         """Ask everybody, with lies or without; who has answered what the server can use."""

@@ -78,9 +78,9 @@ def _other(rng: Random, value: Any, request: Begin | Proceed) -> Any:
             return value
 
 
-def json_changed(rng: Random, told: Mapping[str, Any], **dumps: Any) -> bytes:
+def json_changed(rng: Random, fields: Mapping[str, Any], **dumps: Any) -> bytes:
     """A line of JSON in which something is missing, added, or of another type or size."""
-    changed = dict(told)
+    changed = dict(fields)
     name = rng.choice(list(changed))
     match rng.randrange(4):
         case 0:

@@ -56,9 +56,9 @@ class NoisySumView:
         drawn = noise.random_bytes(8 * task.length)
         known_share = field.from_small(np.frombuffer(drawn, np.uint64) >> np.uint64(1))
         reader = field.from_small(np.tile(np.array(self.values, np.uint64), runs))
-        told = add_to_share(field, field.sub(reader, known_share), share_noise(task, noise))
+        honest_share = add_to_share(field, field.sub(reader, known_share), share_noise(task, noise))
         own = np.zeros(task.length, np.int64) if self.other is OtherAggregator.SILENT else share_noise(task, noise)
-        total = field.add(told, add_to_share(field, known_share, own))
+        total = field.add(honest_share, add_to_share(field, known_share, own))
         known = own if self.other is OtherAggregator.TELLS else 0
         return (signed(field, total) - known).reshape(runs, -1)
 

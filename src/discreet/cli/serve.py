@@ -215,7 +215,7 @@ def _check(run: Path | None, feeds: list[str], config: Path | None, as_json: boo
     model = None if run is None or public_terms(run) is not None else load_served(run).version
     found = check_feeds(feeds, int(time.time()))
     if as_json:
-        told = [
+        lines = [
             {
                 "feed": address,
                 "kind": feed.kind,
@@ -224,7 +224,7 @@ def _check(run: Path | None, feeds: list[str], config: Path | None, as_json: boo
             }
             for address, feed in found
         ]
-        print_json({"config": None if config is None else str(config), "model": model, "feeds": told})
+        print_json({"config": None if config is None else str(config), "model": model, "feeds": lines})
         return
     for address, feed in found:
         say(f"{address}: {feed.kind}, {len(feed.articles)} articles")

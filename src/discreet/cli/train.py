@@ -163,8 +163,8 @@ def _tell(run: Run, out: Path, as_json: bool) -> None:
     guarantee = run.method.guarantee(run.state)
     other = run.method.other_guarantee(run.state) if isinstance(run.method, Federated) else None
     if as_json:
-        told = {"run": str(out), "method": run.method.name, "guarantee": guarantee.to_json() if guarantee else None}
-        print_json(told | ({"other_guarantee": other.to_json()} if other else {}))
+        result = {"run": str(out), "method": run.method.name, "guarantee": guarantee.to_json() if guarantee else None}
+        print_json(result | ({"other_guarantee": other.to_json()} if other else {}))
         return
     say(f"Run: {out}")
     say(f"Guarantee of training: {guarantee or 'none, clicks are collected'}")

@@ -87,8 +87,8 @@ def share(
         for a in releases.answers()
     ]
     if as_json:
-        told = {"out": str(out), "vendors": len(nodes), "items": len(items), "rounds": rounds}
-        print_json({**told, "catalogue": job.catalogue_digest, "guarantee": guarantee.to_json()})
+        result = {"out": str(out), "vendors": len(nodes), "items": len(items), "rounds": rounds}
+        print_json({**result, "catalogue": job.catalogue_digest, "guarantee": guarantee.to_json()})
         return
     for number, asked in enumerate(rounds, 1):
         say(f"round {number}: {asked['kind']}, {asked['values']:,} sums, {asked['share']:.0%} of the budget")

@@ -61,5 +61,5 @@ class MeasurementCache:
     def _path(self, name: str, key: Sequence[Any]) -> Path | None:
         if self.folder is None:
             return None
-        told = json.dumps([versions(), name, *key], sort_keys=True)
-        return self.folder / f"{name}-{hashlib.blake2b(told.encode(), digest_size=12).hexdigest()}.safetensors"
+        description = json.dumps([versions(), name, *key], sort_keys=True)
+        return self.folder / f"{name}-{hashlib.blake2b(description.encode(), digest_size=12).hexdigest()}.safetensors"

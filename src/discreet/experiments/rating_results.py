@@ -273,19 +273,19 @@ class VendorComparison(Tabular):
     def _for_whom(self, best: VendorResult) -> str:
         gains = best.gains(self.local)
         count = f"{int((gains > 0).sum())} of {gains.size}"
-        told = f"With {best.label}, {count} vendors gain"
+        sentence = f"With {best.label}, {count} vendors gain"
         if self.local.rmse.shape[0] > 1:
-            told += " (all partitions counted)"
+            sentence += " (all partitions counted)"
         difference = self.local.tail() - best.tail()
         share = self.local.tested.sum(axis=(0, 1, 2)) / self.local.tested.sum()
         place = int(np.nanargmax(np.where(share >= _MIN_SHARE, difference, np.nan)))
-        told += f"; most on items of which a vendor has {_of_bucket(place)}"
-        told += f" ({difference[place]:+.4f}, {share[place]:.0%} of what is tested)"
+        sentence += f"; most on items of which a vendor has {_of_bucket(place)}"
+        sentence += f" ({difference[place]:+.4f}, {share[place]:.0%} of what is tested)"
         size = self.local.tested.sum(axis=(1, 3))
         if size.max() > 2 * size.min():
             smaller, larger = np.array_split(gains.ravel()[np.argsort(size, axis=None)], 2)
-            told += f". The smaller half of them gains {smaller.mean():+.4f}, the larger {larger.mean():+.4f}"
-        return f"{told}."
+            sentence += f". The smaller half of them gains {smaller.mean():+.4f}, the larger {larger.mean():+.4f}"
+        return f"{sentence}."
 
 
 def mean_over_vendors(values: Floats) -> Estimate:

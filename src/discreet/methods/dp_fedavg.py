@@ -253,23 +253,23 @@ class DPFedAvg(Federated):
         return self._guarantee(state, hidden=self.participation is Participation.SEEN)
 
     def _guarantee(self, state: State, hidden: bool) -> Guarantee:
-        told = "clipped updates, Gaussian noise in a secure sum"
+        mechanism = "clipped updates, Gaussian noise in a secure sum"
         if np.asarray(state.get("nodes", np.zeros((0, 1)))).shape[1] > 1:
-            told += " over nodes, each trusted with its own readers"
+            mechanism += " over nodes, each trusted with its own readers"
         if "simulated" in state:
-            told += " (simulated)"
+            mechanism += " (simulated)"
         if math.isinf(self.epsilon):
             return Guarantee.unprotected("clipped updates without noise", Scope.LIFETIME)
         if self.history_clicks:
-            return Guarantee.unprotected(f"{told}, negatives from all readers' histories", Scope.LIFETIME)
+            return Guarantee.unprotected(f"{mechanism}, negatives from all readers' histories", Scope.LIFETIME)
         if self.needs.vectors is Titles.OCCURRING:
-            return Guarantee.unprotected(f"{told}, titles weighted by all readers' histories", Scope.LIFETIME)
+            return Guarantee.unprotected(f"{mechanism}, titles weighted by all readers' histories", Scope.LIFETIME)
         joins, z = self.sampling_plan, self.multiplier
         if hidden:
             epsilon = epsilon_hidden(z, self.delta, joins.rate, joins.rounds, joins.max_rounds_joined, price=_PRICE)
         else:
             epsilon = epsilon_seen(z, self.delta, joins.max_rounds_joined, price=_PRICE)
-        return user_guarantee(epsilon, self.delta, hidden=hidden, mechanism=told)
+        return user_guarantee(epsilon, self.delta, hidden=hidden, mechanism=mechanism)
 
     def serving(self, size: int, seed: int) -> Serving:
         """On the device, or the noised vector (VDP) of PrivateRec's comparison."""

@@ -48,7 +48,7 @@ class NodeRounds:
         def total(parameters: Parameters, number: int) -> tuple[Integers | None, tuple[int, ...]]:
             nonlocal lost
             try:
-                told = sums.sum(write_task(parameters, number), method.length(parameters))
+                found = sums.sum(write_task(parameters, number), method.length(parameters))
             except LostRound:
                 lost += 1
                 if lost == _LOST_IN_A_ROW:
@@ -56,6 +56,6 @@ class NodeRounds:
                 notice(f"round {number} is lost; the next one follows")
                 return None, ()
             lost = 0
-            return told.values, told.nodes
+            return found.values, found.nodes
 
         return total

@@ -106,8 +106,8 @@ class Description:
             method = method_from_plain(str(about["method"]), about["settings"])
             centre = np.array(about["centre"], np.float32)
             fixed = load_arrays(base64.b64decode(about["fixed"], validate=True))
-            told = (about["text"], about["source"], centre, about["catalogue"], about["simulated"], fixed)
-            described = cls(method, about["seed"], *told, about["promise"])  # type: ignore[arg-type]
+            rest = (about["text"], about["source"], centre, about["catalogue"], about["simulated"], fixed)
+            described = cls(method, about["seed"], *rest, about["promise"])  # type: ignore[arg-type]
             exact = described.to_bytes() == data
         except DiscreetError:
             raise
@@ -154,8 +154,8 @@ class Description:
 
 def promised(method: Federated, start: Parameters) -> Guarantee:
     """What a method promises before its first round."""
-    told = method.guarantee({name: value.numpy() for name, value in start.items()})
-    return told or Guarantee.unprotected("sums without noise", Scope.LIFETIME)
+    guarantee = method.guarantee({name: value.numpy() for name, value in start.items()})
+    return guarantee or Guarantee.unprotected("sums without noise", Scope.LIFETIME)
 
 
 def write_task(parameters: Parameters, number: int) -> bytes:

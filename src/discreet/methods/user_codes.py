@@ -72,13 +72,13 @@ class UserCodes(OneShot):
                 code = int(space.topics.topics_of(public.vectors[clicks].mean(axis=0, keepdims=True))[0])
             else:
                 code = noise.below(self.topic_count)
-            told = np.zeros(self.topic_count)
+            code_bits = np.zeros(self.topic_count)
             if math.isinf(self.epsilon):
-                told[code] = 1
+                code_bits[code] = 1
             else:
                 mechanism = SubsetSelection(epsilon=self.epsilon, choices=self.topic_count, unit=Unit.USER)
-                told[mechanism.release(code, noise).values.astype(np.int64)] = 1
-            return told
+                code_bits[mechanism.release(code, noise).values.astype(np.int64)] = 1
+            return code_bits
 
         return send
 

@@ -74,8 +74,8 @@ class Attempt:
         answers = self._ask(Step.ADVERTISE, {n: self._invitation(task, n in new) for n in invited}, patience)
         forgetful = [node for node, answer in answers.items() if isinstance(answer, Unknown)]
         if forgetful:
-            told = dict.fromkeys(forgetful, self._invitation(task, tell=True))
-            answers |= self._ask(Step.ADVERTISE, told, self._opening)
+            invitations = dict.fromkeys(forgetful, self._invitation(task, tell=True))
+            answers |= self._ask(Step.ADVERTISE, invitations, self._opening)
         here = self._receive(Step.ADVERTISE, answers)
         self._job.known_to.update(here)
         return here

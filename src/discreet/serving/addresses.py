@@ -35,8 +35,8 @@ class Proxies:
         """
         address = str((scope.get("client") or ("", 0))[0])
         if self._trusted and self.trusts(address):
-            told = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
-            for one in reversed(told.decode("latin-1").split(",")):
+            forwarded = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
+            for one in reversed(forwarded.decode("latin-1").split(",")):
                 if _parsed(one.strip()) is None:
                     break
                 address = one.strip()

@@ -21,7 +21,7 @@ from discreet.aggregation.dap.app import Admission, helper_app, leader_app
 from discreet.aggregation.dap.collector import Collector
 from discreet.aggregation.dap.config import Config
 from discreet.aggregation.dap.messages import CollectionJobReq, CollectionJobResp
-from discreet.aggregation.dap.problems import Problem
+from discreet.aggregation.dap.problems import DapProblem
 from discreet.aggregation.dap.transport import POLL_SECONDS, PeerError
 from discreet.aggregation.dap.worker import Worker
 from discreet.aggregation.task import Task
@@ -134,7 +134,7 @@ def one_address_admission(most: int, proxies: Proxies) -> Admission:
 
     async def admit(request: Request) -> None:
         if most and not shares.take(proxies.client_of(request.scope)):
-            raise Problem(None, "too many reports from this address today; send it again later", 429)
+            raise DapProblem(None, "too many reports from this address today; send it again later", 429)
 
     return admit
 
@@ -151,7 +151,7 @@ def _inside(worker: Worker) -> Callable[[Task, CollectionJobReq], CollectionJobR
                     raise PeerError(f"the sum was not ready in {POLL_SECONDS:g} seconds")
                 worker.wake()
                 time.sleep(_POLL_SECONDS)
-        except Problem as problem:
+        except DapProblem as problem:
             raise PeerError(problem.detail, problem.kind) from None
         return CollectionJobResp.decode(answer)
 

@@ -116,7 +116,7 @@ def mean_gradient(parameters: Parameters, total: Integers | None, nodes: tuple[i
     """Σ w_u·g_u / Σ w_u, from the sum of what nodes sent (`ReadersSum`); None is a sum that was lost."""
     if total is None:
         return RoundResult(None, math.nan, nodes)
-    told = ReadersSum.from_lattice(total, parameters)
-    mean = told.mean
+    found = ReadersSum.from_lattice(total, parameters)
+    mean = found.mean
     direction = None if mean is None else {name: value.to(parameters[name].dtype) for name, value in mean.items()}
-    return RoundResult(direction, told.mean_loss, nodes)
+    return RoundResult(direction, found.mean_loss, nodes)

@@ -34,7 +34,7 @@ from discreet.aggregation.dap.messages import (
     UploadRequest,
     media_type,
 )
-from discreet.aggregation.dap.problems import MEDIA_TYPE, Problem, ProblemType, decode_id, encode_id
+from discreet.aggregation.dap.problems import MEDIA_TYPE, DapProblem, ProblemType, decode_id, encode_id
 from discreet.aggregation.dap.transport import is_media_type
 from discreet.aggregation.dap.wire import Message
 from discreet.aggregation.dap.worker import KEEP_SECONDS, IntakeError, Worker
@@ -50,7 +50,7 @@ _PREFLIGHT = {
 }
 
 Admission = Callable[[Request], Awaitable[None]]
-"""The hook for uploads: raises a `Problem` (429, 401, …) where a device may not upload.
+"""The hook for uploads: raises a `DapProblem` (429, 401, …) where a device may not upload.
 
 It is called before a body is read, and once more for each further report in it.
 """
@@ -76,7 +76,7 @@ def leader_app(leader: Leader, worker: Worker, collector_token: str, admit: Admi
             async with asyncio.timeout(KEEP_SECONDS):
                 kept = await asyncio.wrap_future(worker.intake.keep(read))
         except (IntakeError, TimeoutError):
-            raise Problem(None, "the reports were not kept; send them again later", 503) from None
+            raise DapProblem(None, "the reports were not kept; send them again later", 503) from None
         refused = read.answer(kept)
         return _message(UploadErrors, refused, _ANY_ORIGIN) if refused else Response(headers=_ANY_ORIGIN)
 
@@ -129,7 +129,7 @@ def helper_app(helper: Helper, leader_token: str) -> Starlette:
             await asyncio.to_thread(helper.continue_job, task_id, key, body)
         found = await asyncio.to_thread(helper.job, task_id, key)
         if found is None:
-            raise Problem(ProblemType.UNRECOGNIZED_AGGREGATION_JOB, "there is no such aggregation job", 404)
+            raise DapProblem(ProblemType.UNRECOGNIZED_AGGREGATION_JOB, "there is no such aggregation job", 404)
         return _message(AggregationJobResp, found)
 
     async def create_share(request: Request) -> Response:
@@ -146,7 +146,7 @@ def helper_app(helper: Helper, leader_token: str) -> Starlette:
             return Response()
         found = await asyncio.to_thread(helper.known_share, task_id, key)
         if found is None:
-            raise Problem(None, "there is no such aggregate share", 404)
+            raise DapProblem(None, "there is no such aggregate share", 404)
         return _message(AggregateShare, found)
 
     return _app(
@@ -161,7 +161,7 @@ def helper_app(helper: Helper, leader_token: str) -> Starlette:
 def _app(*routes: Route) -> Starlette:
     async def failed(_: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        return _problem(Problem(None, str(error.detail), error.status_code), None, {})
+        return _problem(DapProblem(None, str(error.detail), error.status_code), None, {})
 
     async def healthy(_: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -189,15 +189,15 @@ def _safe(
     async def answered(request: Request) -> Response:
         try:
             return await endpoint(request)
-        except Problem as problem:
+        except DapProblem as problem:
             return _problem(problem, decode_id(request.path_params.get("task", ""), TASK_ID_SIZE), headers or {})
         except SQLAlchemyError:
-            return _problem(Problem(None, "the database does not answer; try again later", 503), None, headers or {})
+            return _problem(DapProblem(None, "the database does not answer; try again later", 503), None, headers or {})
 
     return answered
 
 
-def _problem(problem: Problem, task_id: bytes | None, headers: dict[str, str]) -> Response:
+def _problem(problem: DapProblem, task_id: bytes | None, headers: dict[str, str]) -> Response:
     retry = {"Retry-After": str(10 * _RETRY_SECONDS)} if problem.status in (429, 503) else {}
     document = problem.document(task_id)
     return JSONResponse(document, problem.status, {**headers, **retry}, media_type=MEDIA_TYPE)
@@ -210,24 +210,24 @@ def _message(kind: type[Message], body: bytes, headers: dict[str, str] | None = 
 def _authorise(request: Request, token: str) -> None:
     given = request.headers.get("authorization", "")
     if not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
-        raise Problem(None, "this needs the token: 'Authorization: Bearer …'", 401)
+        raise DapProblem(None, "this needs the token: 'Authorization: Bearer …'", 401)
 
 
 async def _body(request: Request, kind: type[Message]) -> bytes:
     if not is_media_type(request.headers.get("content-type", ""), media_type(kind)):
-        raise Problem(None, f"send {media_type(kind)}", 415)
+        raise DapProblem(None, f"send {media_type(kind)}", 415)
     return await request.body()
 
 
 def _task_id(request: Request) -> bytes:
     found = decode_id(request.path_params["task"], TASK_ID_SIZE)
     if found is None:
-        raise Problem(ProblemType.UNRECOGNIZED_TASK, "this is not the id of a task", 404)
+        raise DapProblem(ProblemType.UNRECOGNIZED_TASK, "this is not the id of a task", 404)
     return found
 
 
 def _resource_id(request: Request) -> bytes:
     found: Any = decode_id(request.path_params["key"], RESOURCE_ID_SIZE)
     if not isinstance(found, bytes):
-        raise Problem(None, "this is not the id of a resource", 404)
+        raise DapProblem(None, "this is not the id of a resource", 404)
     return found

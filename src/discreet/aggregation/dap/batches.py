@@ -15,7 +15,7 @@ from discreet.aggregation.dap.messages import (
     Query,
     strictly_increasing,
 )
-from discreet.aggregation.dap.problems import Problem, ProblemType
+from discreet.aggregation.dap.problems import DapProblem, ProblemType
 from discreet.aggregation.dap.wire import Message, MessageError
 
 M = TypeVar("M", bound=Message)
@@ -28,7 +28,7 @@ def decoded(kind: type[M], body: bytes) -> M:
     try:
         return kind.decode(body)
     except MessageError as error:
-        raise Problem(ProblemType.INVALID_MESSAGE, str(error)) from None
+        raise DapProblem(ProblemType.INVALID_MESSAGE, str(error)) from None
 
 
 def id_of(body: bytes) -> bytes:
@@ -39,14 +39,14 @@ def id_of(body: bytes) -> bytes:
 def interval_of(agreement: Agreement, query: Query | BatchSelector) -> Interval:
     """The interval of a query, which must be within the task's."""
     if query.batch_mode != BatchMode.TIME_INTERVAL:
-        raise Problem(ProblemType.INVALID_MESSAGE, "the batch mode of this task is time_interval")
+        raise DapProblem(ProblemType.INVALID_MESSAGE, "the batch mode of this task is time_interval")
     try:
         interval = Interval.decode(query.config)
     except MessageError as error:
-        raise Problem(ProblemType.INVALID_MESSAGE, str(error)) from None
+        raise DapProblem(ProblemType.INVALID_MESSAGE, str(error)) from None
     whole = agreement.interval
     if not interval.duration or not within(interval, whole):
-        raise Problem(ProblemType.BATCH_INVALID, "the batch interval is empty, or not within the task's")
+        raise DapProblem(ProblemType.BATCH_INVALID, "the batch interval is empty, or not within the task's")
     return interval
 
 
@@ -60,7 +60,7 @@ def check_collection(agreement: Agreement, request: CollectionJobReq) -> Interva
     interval = interval_of(agreement, request.query)
     check_parameter(request.agg_param)
     if not strictly_increasing(request.extensions):
-        raise Problem(ProblemType.INVALID_EXTENSION, "the extensions are not in increasing order")
+        raise DapProblem(ProblemType.INVALID_EXTENSION, "the extensions are not in increasing order")
     check_no_extension(request.extensions)
     return interval
 
@@ -68,11 +68,13 @@ def check_collection(agreement: Agreement, request: CollectionJobReq) -> Interva
 def check_parameter(agg_param: bytes) -> None:
     """Prio3 has one aggregation parameter, the empty one."""
     if agg_param:
-        raise Problem(ProblemType.INVALID_AGGREGATION_PARAMETER, "Prio3 takes an empty aggregation parameter")
+        raise DapProblem(ProblemType.INVALID_AGGREGATION_PARAMETER, "Prio3 takes an empty aggregation parameter")
 
 
 def check_no_extension(extensions: tuple[Extension, ...]) -> None:
     """No extension is known here."""
     unknown = [extension.extension_type for extension in extensions]
     if unknown:
-        raise Problem(ProblemType.UNSUPPORTED_EXTENSION, "no extension is known here", unsupported_extensions=unknown)
+        raise DapProblem(
+            ProblemType.UNSUPPORTED_EXTENSION, "no extension is known here", unsupported_extensions=unknown
+        )

@@ -21,7 +21,7 @@ from discreet.aggregation.dap.messages import (
     HpkeCiphertext,
     Interval,
 )
-from discreet.aggregation.dap.problems import Problem, ProblemType, encode_id
+from discreet.aggregation.dap.problems import DapProblem, ProblemType, encode_id
 from discreet.aggregation.dap.store import Batch
 from discreet.aggregation.dap.transport import PeerError
 from discreet.aggregation.dap.wire import MessageError
@@ -60,9 +60,9 @@ class CollectionJobs:
                 store.try_again(connection, task, key)
             else:
                 if interval.start < store.forgotten(connection, task):
-                    raise Problem(ProblemType.BATCH_INVALID, "the batch is so old that it was deleted")
+                    raise DapProblem(ProblemType.BATCH_INVALID, "the batch is so old that it was deleted")
                 if store.overlaps(connection, task, interval) or store.is_wanted(connection, task, interval):
-                    raise Problem(ProblemType.BATCH_OVERLAP, "a part of the batch is collected by another job")
+                    raise DapProblem(ProblemType.BATCH_OVERLAP, "a part of the batch is collected by another job")
                 store.new_collection(connection, task, key, interval, body)
         self._wake()
         return key
@@ -72,9 +72,9 @@ class CollectionJobs:
         _, task = self._leader.task(task_id)
         found = self._store.collection(task, key)
         if found is None:
-            raise Problem(None, "there is no such collection job", 404)
+            raise DapProblem(None, "there is no such collection job", 404)
         if found.problem is not None:
-            raise Problem(ProblemType(found.problem), "the collection job has failed")
+            raise DapProblem(ProblemType(found.problem), "the collection job has failed")
         return None if found.answer is None else bytes(found.answer)
 
     def delete(self, task_id: bytes, key: bytes) -> None:

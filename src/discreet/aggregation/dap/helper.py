@@ -31,7 +31,7 @@ from discreet.aggregation.dap.messages import (
     VerifyRespType,
     strictly_increasing,
 )
-from discreet.aggregation.dap.problems import Problem, ProblemType
+from discreet.aggregation.dap.problems import DapProblem, ProblemType
 from discreet.aggregation.dap.shares import Sealing
 from discreet.aggregation.dap.store import Counted, Store
 from discreet.aggregation.dap.tables import answers
@@ -68,14 +68,14 @@ class Helper:
         agreement, task = self._task(task_id)
         request = decoded(AggregationJobInitReq, body)
         if not strictly_increasing(request.extensions):
-            raise Problem(ProblemType.INVALID_MESSAGE, "the extensions are not in increasing order")
+            raise DapProblem(ProblemType.INVALID_MESSAGE, "the extensions are not in increasing order")
         check_no_extension(request.extensions)
         check_parameter(request.agg_param)
         if request.verification_key_id:
-            raise Problem(ProblemType.INVALID_MESSAGE, "the verification key of this task has the identifier 0")
+            raise DapProblem(ProblemType.INVALID_MESSAGE, "the verification key of this task has the identifier 0")
         ids = [init.report_share.report_metadata.report_id for init in request.verify_inits]
         if len(set(ids)) != len(ids):
-            raise Problem(ProblemType.INVALID_MESSAGE, "a report is in the job twice")
+            raise DapProblem(ProblemType.INVALID_MESSAGE, "a report is in the job twice")
         job = id_of(body)
         known = self.job(task_id, job)
         if known is None:
@@ -90,10 +90,10 @@ class Helper:
     def continue_job(self, task_id: bytes, job: bytes, body: bytes) -> None:
         """Prio3 has one step, so every continuation is aborted."""
         if self.job(task_id, job) is None:
-            raise Problem(ProblemType.UNRECOGNIZED_AGGREGATION_JOB, "there is no such aggregation job", 404)
+            raise DapProblem(ProblemType.UNRECOGNIZED_AGGREGATION_JOB, "there is no such aggregation job", 404)
         if decoded(AggregationJobContinueReq, body).step == 0:
-            raise Problem(ProblemType.INVALID_MESSAGE, "a continuation has step 1 or more")
-        raise Problem(ProblemType.STEP_MISMATCH, "the jobs of this task are finished after step 0")
+            raise DapProblem(ProblemType.INVALID_MESSAGE, "a continuation has step 1 or more")
+        raise DapProblem(ProblemType.STEP_MISMATCH, "the jobs of this task are finished after step 0")
 
     def delete_job(self, task_id: bytes, job: bytes) -> None:
         """Forget the answer to a job. The reports stay counted, and known."""
@@ -106,21 +106,21 @@ class Helper:
         queried = check_collection(agreement, request.collection_job_req)
         interval = interval_of(agreement, request.batch_selector)
         if not within(interval, queried):
-            raise Problem(ProblemType.INVALID_MESSAGE, "the batch is not within what the collector asks for")
+            raise DapProblem(ProblemType.INVALID_MESSAGE, "the batch is not within what the collector asks for")
         key = id_of(body)
         with self.store.locked(task) as connection:
             known = connection.execute(select(answers.c.body).where(_is(task, key, _SHARE))).scalar()
             if known is not None:
                 return Answer(key, bytes(known))
             if interval.start < self.store.forgotten(connection, task):
-                raise Problem(ProblemType.BATCH_INVALID, "the batch is so old that it was deleted")
+                raise DapProblem(ProblemType.BATCH_INVALID, "the batch is so old that it was deleted")
             if self.store.overlaps(connection, task, interval):
-                raise Problem(ProblemType.BATCH_OVERLAP, "a part of the batch was collected before")
+                raise DapProblem(ProblemType.BATCH_OVERLAP, "a part of the batch was collected before")
             batch = self.store.batch(connection, task, agreement.prio3, interval)
             if batch.count < agreement.task.min_batch:
-                raise Problem(ProblemType.INVALID_BATCH_SIZE, "the batch has too few reports")
+                raise DapProblem(ProblemType.INVALID_BATCH_SIZE, "the batch has too few reports")
             if (batch.count, batch.checksum) != (request.report_count, request.checksum):
-                raise Problem(ProblemType.BATCH_MISMATCH, "the helper has counted other reports than the leader")
+                raise DapProblem(ProblemType.BATCH_MISMATCH, "the helper has counted other reports than the leader")
             sealed = AggregateShare(self.sealing.seal(agreement, request.collection_job_req, batch.share)).encode()
             self.store.note_collected(connection, task, interval)
             last = interval.start + interval.duration - 1
@@ -145,7 +145,7 @@ class Helper:
     def _task(self, task_id: bytes) -> tuple[Agreement, int]:
         found = self.tasks.get(task_id)
         if found is None:
-            raise Problem(ProblemType.UNRECOGNIZED_TASK, "this helper does not have this task", 404)
+            raise DapProblem(ProblemType.UNRECOGNIZED_TASK, "this helper does not have this task", 404)
         return found
 
     def _verified(

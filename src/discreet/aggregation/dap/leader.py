@@ -23,7 +23,7 @@ from discreet.aggregation.dap.messages import (
     VerifyInit,
     VerifyRespType,
 )
-from discreet.aggregation.dap.problems import Problem, ProblemType, encode_id
+from discreet.aggregation.dap.problems import DapProblem, ProblemType, encode_id
 from discreet.aggregation.dap.shares import Sealing
 from discreet.aggregation.dap.store import Counted
 from discreet.aggregation.dap.transport import Peer, PeerError
@@ -86,7 +86,7 @@ class Leader:
         """A task, with its number in the database."""
         found = self.tasks.get(task_id)
         if found is None:
-            raise Problem(ProblemType.UNRECOGNIZED_TASK, "this leader does not have this task", 404)
+            raise DapProblem(ProblemType.UNRECOGNIZED_TASK, "this leader does not have this task", 404)
         return found
 
     def read_upload(self, task_id: bytes, body: bytes) -> Upload:

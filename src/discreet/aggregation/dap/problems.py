@@ -26,7 +26,7 @@ class ProblemType(StrEnum):
     INVALID_EXTENSION = "invalidExtension"
 
 
-class Problem(Exception):  # noqa: N818 (it is an answer, not an error)
+class DapProblem(Exception):  # noqa: N818 (it is an answer, not an error)
     """A request that is aborted.
 
     Attributes:

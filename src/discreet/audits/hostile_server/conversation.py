@@ -147,11 +147,11 @@ class _Reader:
         return self._client.device._ledger.budget.adjacency is Adjacency.ADD_REMOVE
 
 
-def costs(told: Transcript) -> list[str]:
+def costs(transcript: Transcript) -> list[str]:
     """Releases that cost a click more than was allowed, or that hide nothing."""
     found = []
-    for number, release in enumerate(told.released):
-        paid = [r for r in told.released[: number + 1] if r.epoch == release.epoch]
+    for number, release in enumerate(transcript.released):
+        paid = [r for r in transcript.released[: number + 1] if r.epoch == release.epoch]
         parts = {release.part} if release.part else {r.part for r in paid if r.part} or {""}
         worst = max(math.fsum(r.epsilon for r in paid if r.part in ("", part)) for part in parts)
         if worst > min(release.allowed, limits.max_epsilon) + _SLACK:

@@ -69,13 +69,13 @@ class SumView:
         target, *others = terms.integers(vectors)
         known = np.sum(others, axis=0)
         total = np.tile(known + (target if self.user else 0), runs)
-        told = np.tile(known, runs)
+        known_noise = np.tile(known, runs)
         noise = SecureNoise(AHEAD)
         for number, party in enumerate(self.parties):
             added = _many(party, runs).party_noise(noise)
             total += added
-            told += added if number < self.known else 0
-        left = (total - told).reshape(runs, -1) / terms.unit
+            known_noise += added if number < self.known else 0
+        left = (total - known_noise).reshape(runs, -1) / terms.unit
         return np.asarray((left @ (target / terms.unit))[:, None])
 
 

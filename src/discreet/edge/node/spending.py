@@ -41,9 +41,9 @@ class Spending:
             DiscreetError: it would cost more than the node allows. Nothing is entered then.
         """
         self.check(job, cost)
-        told = {"epsilon": to_plain(cost.epsilon), "delta": cost.delta}
+        record = {"epsilon": to_plain(cost.epsilon), "delta": cost.delta}
         with durable_file(self._path(job)) as draft:
-            draft.write_text(json.dumps(told) + "\n", encoding="utf-8")
+            draft.write_text(json.dumps(record) + "\n", encoding="utf-8")
 
     def check(self, job: str, cost: Guarantee) -> None:
         """Refuse what `charge` would refuse, and enter nothing: for a job that may never begin."""
@@ -75,8 +75,8 @@ class Spending:
 
 def _cost(path: Path) -> tuple[float, float]:
     try:
-        told = json.loads(path.read_text("utf-8"))
-        epsilon, delta = float(told["epsilon"]), float(told["delta"])
+        record = json.loads(path.read_text("utf-8"))
+        epsilon, delta = float(record["epsilon"]), float(record["delta"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(path, f"does not say what a job has cost ({error}); nothing may be spent without it") from None
     if not (epsilon >= 0 and delta >= 0):

@@ -92,11 +92,11 @@ class TrainingNode:
         for name, fixed in own.items():
             fixed.copy_(torch.from_numpy(description.fixed[name].copy()))
         self.start: Parameters = self.setup.start
-        told = promised(self.method, self.start)
-        if str(told) != description.promise:
-            raise DiscreetError(f"the server promises readers something else than this node finds: {told}")
+        guarantee = promised(self.method, self.start)
+        if str(guarantee) != description.promise:
+            raise DiscreetError(f"the server promises readers something else than this node finds: {guarantee}")
         secret = self.method.secret_noise and not isinstance(self.setup.randomness, SimulatedRandomness)
-        self.cost = told if secret else Guarantee.unprotected("noise that is no secret", Scope.LIFETIME)
+        self.cost = guarantee if secret else Guarantee.unprotected("noise that is no secret", Scope.LIFETIME)
 
     def contribute(self, assignment: Assignment) -> Contribution:
         """The contribution to the round that the task names.

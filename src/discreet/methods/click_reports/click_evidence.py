@@ -97,8 +97,8 @@ def inclusion(mechanism: LabelMechanism) -> tuple[float, float]:
 
 def show_variance(hit: Numbers, stray: Numbers, size: Numbers) -> Numbers:
     """The variance, over a slate of this size, of the unbiased estimate of a click: r(1 − r)/(p − q)², r = ω/C."""
-    told = (hit + (size - 1) * stray) / size
-    return told * (1 - told) / (hit - stray) ** 2
+    rate = (hit + (size - 1) * stray) / size
+    return rate * (1 - rate) / (hit - stray) ** 2
 
 
 def spread_between(weight: Floats, value: Floats, rate: float) -> float:

@@ -73,20 +73,20 @@ class CodePrior:
     epsilon: float
 
     @classmethod
-    def learn(cls, told: Floats, epsilon: float) -> CodePrior:
+    def learn(cls, reported: Floats, epsilon: float) -> CodePrior:
         """Shares by expectation maximisation of the likelihood π·(1 + (e^ε − 1)·1[code reported])."""
-        prior = cls(np.full(told.shape[1], 1 / told.shape[1]), epsilon)
+        prior = cls(np.full(reported.shape[1], 1 / reported.shape[1]), epsilon)
         for _ in range(50):
-            posterior = prior._posterior(told)
-            prior = cls(posterior.mean(axis=0) if len(told) else prior.mean, epsilon)
+            posterior = prior._posterior(reported)
+            prior = cls(posterior.mean(axis=0) if len(reported) else prior.mean, epsilon)
         return prior
 
     def interest(self, values: Floats, clicks: Ints, releases: Ints) -> Floats:
         """The posterior probability of each code, minus its share among all."""
         return self._posterior(values) - self.mean
 
-    def _posterior(self, told: Floats) -> Floats:
-        odds = np.maximum(self.mean, 1e-6) * np.where(told > 0, 1.0, math.exp(-self.epsilon))
+    def _posterior(self, reported: Floats) -> Floats:
+        odds = np.maximum(self.mean, 1e-6) * np.where(reported > 0, 1.0, math.exp(-self.epsilon))
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
     def to_state(self) -> State:

@@ -75,8 +75,8 @@ class ClickRates:
         noise = np.full(len(row), self._likelihood.variance / self._likelihood.copies**2)
         self._level += window.exposure.sum(), clicks.sum(), noise.sum()
         expected = window.exposure * self._slate_clicks()
-        told = self._likelihood(window.released, np.log(expected)[:, None] + GRID)
-        self._evidence[row] += told - told.max(axis=1, keepdims=True)
+        likelihood = self._likelihood(window.released, np.log(expected)[:, None] + GRID)
+        self._evidence[row] += likelihood - likelihood.max(axis=1, keepdims=True)
         self._sums[row] += np.column_stack((expected, clicks, noise))
         self._shown[row] = self.until
         self._predict()

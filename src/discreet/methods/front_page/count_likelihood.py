@@ -20,9 +20,9 @@ from scipy.special import gammaln
 
 Floats = NDArray[np.float64]
 
-_MOST, _STEP, _ROWS = math.log(32.0), 0.05, 271
+_MAX_LOG, _STEP, _ROWS = math.log(32.0), 0.05, 271
 """The table ends at this ln(expected clicks). Above it, clicks are taken as normal."""
-_LEAST = _MOST - _STEP * (_ROWS - 1)
+_MIN_LOG = _MAX_LOG - _STEP * (_ROWS - 1)
 
 _CLICKS = 100
 _TAIL = 16
@@ -56,14 +56,14 @@ class CountLikelihood:
         table = _table(self.scale, self.copies)
         tail = math.ceil(_TAIL * self.scale)
         column = np.clip(released + tail, 0, table.shape[1] - 1)[:, None]
-        place = np.clip((log_expected - _LEAST) / _STEP, 0, table.shape[0] - 1.000001)
+        place = np.clip((log_expected - _MIN_LOG) / _STEP, 0, table.shape[0] - 1.000001)
         low = place.astype(np.int64)
         found = table[low, column]
         found += (place - low) * (table[low + 1, column] - found)
-        many = log_expected > _MOST
+        many = log_expected > _MAX_LOG
         if many.any():
             row = np.nonzero(many)[0]
-            end = table[-1, column[row, 0]] - self._normal(released[row], np.full(len(row), math.exp(_MOST)))
+            end = table[-1, column[row, 0]] - self._normal(released[row], np.full(len(row), math.exp(_MAX_LOG)))
             found[many] = end + self._normal(released[row], expected[many])
         return found
 
@@ -78,7 +78,7 @@ def _table(scale: float, copies: int) -> Floats:
     """The log-likelihoods: a row for each ln(expected clicks), a column for each released count."""
     a = math.exp(-1 / scale)
     tail = math.ceil(_TAIL * scale)
-    log_expected = np.linspace(_LEAST, _MOST, _ROWS)
+    log_expected = np.linspace(_MIN_LOG, _MAX_LOG, _ROWS)
     clicks = np.arange(_CLICKS + 1)
     poisson = np.exp(clicks * log_expected[:, None] - np.exp(log_expected)[:, None] - gammaln(clicks + 1))
     away = np.abs(np.arange(-tail, _CLICKS * copies + tail + 1) - copies * clicks[:, None])

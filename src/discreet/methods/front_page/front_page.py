@@ -132,10 +132,10 @@ class FrontPage(Method):
         if math.isinf(self.epsilon):
             return Guarantee.unprotected("clicks in sums without noise", scope)
         clicks = int(state["max_clicks"][0]) if "max_clicks" in state else self.max_clicks or "few"
-        told = f"at most {clicks} click{'' if clicks == 1 else 's'} a day in windowed sums"
-        told += f" on at most {self.max_days} days" if self.max_days else ""
-        told += ", discrete Laplace noise of each aggregator (simulated"
-        told += f"; noise as for {self.population:,} readers)" if self.population else ")"
+        mechanism = f"at most {clicks} click{'' if clicks == 1 else 's'} a day in windowed sums"
+        mechanism += f" on at most {self.max_days} days" if self.max_days else ""
+        mechanism += ", discrete Laplace noise of each aggregator (simulated"
+        mechanism += f"; noise as for {self.population:,} readers)" if self.population else ")"
         return Guarantee(
             epsilon=self.lifetime(self.max_days) if self.max_days else self.epsilon,
             delta=self.delta if self.max_days else 0.0,
@@ -144,7 +144,7 @@ class FrontPage(Method):
             adversary=Adversary.PUBLISHER_AND_AGGREGATOR,
             scope=scope,
             status=Status.PROVED,
-            mechanism=told,
+            mechanism=mechanism,
         )
 
     def lifetime(self, days: int) -> float:

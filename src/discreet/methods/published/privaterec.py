@@ -144,10 +144,10 @@ class PrivateRec(Federated):
 
     def guarantee(self, state: State) -> Guarantee:
         """The claim of a round, and what holds: nothing."""
-        told = Guarantee.unprotected("gradients through noised attention, permuted labels", Scope.LIFETIME)
+        unprotected = Guarantee.unprotected("gradients through noised attention, permuted labels", Scope.LIFETIME)
         if math.isinf(self.epsilon):
-            return told
-        return replace(told, status=Status.CLAIMED, claimed_epsilon=self.epsilon)
+            return unprotected
+        return replace(unprotected, status=Status.CLAIMED, claimed_epsilon=self.epsilon)
 
     def serving(self, size: int, seed: int) -> Serving:
         """The noised attention of Algorithm 1; on the device the same mixture of the basis, without noise."""

@@ -168,7 +168,7 @@ def submit(program: str, arguments: Mapping[str, Any], superlink: SuperLink, *, 
 
 def _check_alone(superlink: SuperLink) -> None:
     """Wait until no other program is running: Flower takes a minute to notice that one was killed."""
-    deadline, told = time.monotonic() + _NOTICING, False
+    deadline, noticed = time.monotonic() + _NOTICING, False
     while True:
         running = [run for run in superlink.call("list")["runs"] if not str(run["status"]).startswith("finished")]
         if not running:
@@ -178,9 +178,9 @@ def _check_alone(superlink: SuperLink) -> None:
             raise DiscreetError(
                 f"another program is running at {superlink.address}; wait for its end, or stop it: {stop}"
             )
-        if not told:
+        if not noticed:
             notice(f"another program is running at {superlink.address}; waiting a while for its end")
-            told = True
+            noticed = True
         time.sleep(2.0)
 
 

@@ -32,7 +32,7 @@ for one that has no fields at all."""
 
 
 @dataclass(frozen=True)
-class Problem:
+class FeedProblem:
     """What is wrong with one entry.
 
     Attributes:
@@ -62,7 +62,7 @@ class Feed:
 
     kind: str
     articles: list[NewArticle]
-    problems: list[Problem]
+    problems: list[FeedProblem]
     whole: bool
 
 
@@ -80,15 +80,15 @@ def articles_of(kind: str, entries: Entries, base: str, now: int) -> Feed:
         now: An article cannot have been published after this moment.
     """
     taken: dict[str, NewArticle] = {}
-    problems: list[Problem] = []
-    broken: list[Problem] = []
+    problems: list[FeedProblem] = []
+    broken: list[FeedProblem] = []
     for number, (where, fields) in enumerate(_until_broken(entries, broken)):
         if number == MAX_ENTRIES:
-            broken.append(Problem(where, f"a feed has at most {MAX_ENTRIES:,} entries; this one and the rest"))
+            broken.append(FeedProblem(where, f"a feed has at most {MAX_ENTRIES:,} entries; this one and the rest"))
             break
 
         def note(why: str, where: str = where) -> None:
-            problems.append(Problem(where, why, left_out=False))
+            problems.append(FeedProblem(where, why, left_out=False))
 
         try:
             if fields is None:
@@ -98,18 +98,18 @@ def articles_of(kind: str, entries: Entries, base: str, now: int) -> Feed:
                 raise _LeftOutError(f"the id '{article.id}' came before")
             taken[article.id] = article
         except _LeftOutError as error:
-            problems.append(Problem(where, str(error)))
+            problems.append(FeedProblem(where, str(error)))
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            problems.append(Problem(where, f"{'.'.join(map(str, first['loc']))}: {first['msg']}"))
+            problems.append(FeedProblem(where, f"{'.'.join(map(str, first['loc']))}: {first['msg']}"))
     return Feed(kind, list(taken.values()), broken + problems, not broken)
 
 
-def _until_broken(entries: Entries, broken: list[Problem]) -> Iterator[tuple[str, Fields | None]]:
+def _until_broken(entries: Entries, broken: list[FeedProblem]) -> Iterator[tuple[str, Fields | None]]:
     try:
         yield from entries
     except ValueError as error:
-        broken.append(Problem("the feed", f"{error}; what came before is taken", left_out=False))
+        broken.append(FeedProblem("the feed", f"{error}; what came before is taken", left_out=False))
 
 
 def _article(fields: Fields, base: str, now: int, note: Callable[[str], None]) -> NewArticle:

@@ -25,7 +25,7 @@ MAX_BACKOFF = 6 * 3600
 """Seconds between two attempts where a feed goes on failing (or the interval itself, if that is more)."""
 _MAX_RETRY_AFTER = 86_400
 _TOLD = 20
-_LONGEST_NAP = 5.0
+_MAX_NAP_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Feeds:
 
     def _work(self) -> None:
         while not self._stop.is_set():
-            nap = _LONGEST_NAP
+            nap = _MAX_NAP_SECONDS
             try:
                 nap = min(nap, max(0.1, self.step()))
             except Exception:

@@ -78,8 +78,8 @@ class Releases:
             raise InputError(path, "does not exist")
         try:
             with safe_open(path, framework="numpy") as file:
-                told = file.metadata()
-                about, job = json.loads(told["releases"]), ShareJob.from_bytes(told["job"].encode())
+                metadata = file.metadata()
+                about, job = json.loads(metadata["releases"]), ShareJob.from_bytes(metadata["job"].encode())
                 if about["format"] != _FORMAT:
                     raise InputError(path, f"has format {about['format']}; this version reads {_FORMAT}")
                 names = set(file.keys())
