@@ -13,7 +13,7 @@ import sys
 
 from discreet.errors import DiscreetError
 from discreet.serving.api_messages import NewArticle
-from discreet.serving.feeds.articles import Feed, Problem
+from discreet.serving.feeds.articles import Feed, FeedProblem
 from discreet.serving.feeds.formats import read_feed
 
 SECONDS = 300.0
@@ -39,7 +39,7 @@ def read_apart(body: bytes, address: str, now: int) -> Feed:
     if "error" in found:
         raise DiscreetError(found["error"])
     articles = [NewArticle(**one) for one in found["articles"]]
-    return Feed(found["kind"], articles, [Problem(**one) for one in found["problems"]], found["whole"])
+    return Feed(found["kind"], articles, [FeedProblem(**one) for one in found["problems"]], found["whole"])
 
 
 def main(address: str, now: str) -> None:
