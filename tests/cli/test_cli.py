@@ -198,19 +198,14 @@ def test_an_interrupted_training_is_resumed(world, tmp_path, capsys, monkeypatch
         return ["train", str(world), "--method", "privaterec", "--out", str(tmp_path / name), *settings]
 
     assert run(arguments("whole")) == 0
-    rounds = PrivateRec.round
+    contribution = PrivateRec.contribution
 
-    def interrupted(self, setup):
-        work = rounds(self, setup)
-        return lambda parameters, number: (
-            pytest.fail("too far") if number > 3 else _stop(number) or work(parameters, number)
-        )
-
-    def _stop(number):
+    def interrupted(self, setup, parameters, number, *others):
         if number == 3:
             raise KeyboardInterrupt
+        return contribution(self, setup, parameters, number, *others)
 
-    monkeypatch.setattr(PrivateRec, "round", interrupted)
+    monkeypatch.setattr(PrivateRec, "contribution", interrupted)
     assert run(arguments("broken")) == 130
     assert "--resume" in capsys.readouterr().err
     monkeypatch.undo()

@@ -26,7 +26,9 @@ from discreet.privacy.ledger import BudgetExhausted, Ledger
 
 EPOCHS = 200
 PURPOSES = ("sketch", "label")
-WATCHED = {str(Path(ledger.__file__).with_name(f"{name}.py")) for name in ("ledger", "store", "anchor")}
+WATCHED = {str(Path(ledger.__file__).with_name(f"{name}.py")) for name in ("ledger", "ledger_store", "anchor")}
+if missing := [name for name in WATCHED if not Path(name).is_file()]:
+    raise SystemExit(f"there is no {missing[0]}")
 
 
 def append(path: Path, line: str) -> None:
