@@ -10,6 +10,7 @@ from stutter import stuttering
 
 WAITING = (
     "aggregation/test_dap_processes",
+    "aggregation/test_dap_processes",
     "browser/",
     "edge/test_device_served",
     "nodes/",

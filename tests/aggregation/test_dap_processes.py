@@ -146,6 +146,7 @@ def test_two_hundred_devices_with_liars_dropouts_and_a_killed_helper(epsilon, de
         assert plain.collect(task, 0).values.tolist() == found.values.tolist()
 
 
+@pytest.mark.slow
 def test_random_kills_of_both_under_load(deployed):
     """Devices go on sending, and the collector asking, while one of the two is killed again and again."""
     deployment = deployed(epsilon=0.5)

@@ -175,7 +175,7 @@ def test_command_does_not_fail_if_only_a_paper_is_refuted(own_registry, capsys):
 
 def test_command_draws(tmp_path, capsys):
     path = tmp_path / "audit.svg"
-    assert command(["audit", "exponential", "--plot", str(path)]) == 0
+    assert command(["audit", "float noise (Laplace ε=1, impossible outputs)", "--plot", str(path)]) == 0
     assert path.read_text().startswith("<?xml")
 
 

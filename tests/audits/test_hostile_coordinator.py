@@ -18,7 +18,7 @@ from discreet.training.clients import Clients
 from discreet.vendors.sharing import contributions
 
 STAGES = {"vendors": hostile_vendors.stage, "nodes": hostile_nodes.stage}
-BLOCK = 60
+BLOCK = 40
 
 
 def check(stage, first, count):
