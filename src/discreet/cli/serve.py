@@ -151,6 +151,8 @@ def serve(
         from discreet.aggregation.dap.config import read_config
 
         settings = read_config(aggregate)
+    if not check:
+        listener = listen(host, port)
     terms = PublicTerms(text) if run is None else public_terms(run)
     if terms is not None and ranking is not RankingChoice.local:
         raise DiscreetError(
@@ -160,7 +162,6 @@ def serve(
         _check(run, feed or [], config, as_json)
         return
     configure(log_level)
-    listener = listen(host, port)
     sums = None
     if helper is not None:
         from discreet.serving.learning.served_sums import open_trial_sums

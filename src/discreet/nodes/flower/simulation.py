@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from discreet.nodes.flower.flower_app import HostAddress
 
 T = TypeVar("T")
-_STARTING = 120.0
+_STARTING = 900.0
 
 
 def simulate(program: Callable[[Nodes], T], hosts: Mapping[int, Answer]) -> T:
