@@ -164,7 +164,8 @@ def test_the_panel_shows_exactly_what_left_and_no_article_that_was_read(visit: V
     visit.wait_for("Label")
     visit.page.click("#again")
     expect(visit.page.locator("#sent .numbers", has_text="epoch").first).to_be_visible()
-    shown = visit.sent()
+    while len(shown := visit.sent()) < len(visit.posts()):  # the panel follows what was sent
+        visit.page.wait_for_timeout(50)
     assert visit.posts() == [text for *_, text in shown]
     for _, head, numbers, text in shown:
         assert f"{len(text.encode()):,} bytes" in head
