@@ -29,7 +29,6 @@ demo: $(READY)  ## Generate a small news world, compare methods on it, write a r
 test test-slow test-wheel: export OMP_NUM_THREADS ?= 1
 
 STUTTERING := \
-	tests/nodes/test_deployment_training.py::test_a_host_is_killed_in_a_round_and_the_weights_are_those_of_the_sums \
 	tests/browser/test_browser_page.py::test_reading_lifts_a_topic_at_once_and_asks_nothing \
 	tests/browser/test_browser_tabs.py::test_three_tabs_make_one_label_and_one_sketch \
 	tests/browser/test_browser_tabs.py::test_forgetting_in_one_tab_clears_the_others
