@@ -6,6 +6,7 @@ an earlier impression's past.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -39,13 +40,20 @@ def with_validation(data: NewsData, fraction: float = 0.1) -> NewsData:
 
 
 def half_of_readers(data: NewsData, seed: int) -> NewsData:
-    """FedNewsRec's protocol: a random half of the readers train, all are tested.
+    """FedNewsRec's protocol: a random half of the readers train, all are tested."""
+    return some_readers(data, 0.5, seed)
 
-    The train impressions of the other half are dropped; every other split stays whole. The half is drawn from all
-    readers, rounded up.
+
+def some_readers(data: NewsData, share: float, seed: int) -> NewsData:
+    """A random share of the readers train, all are tested.
+
+    The train impressions of the others are dropped; every other split stays whole. The share is drawn from all readers,
+    rounded up. A larger share has all readers of a smaller one with the same seed.
     """
+    if not 0 < share <= 1:
+        raise ValueError(f"share must be above 0 and at most 1, got {share}")
     trains = np.zeros(len(data.readers), dtype=bool)
     drawn = np.random.default_rng(seed).permutation(len(data.readers))
-    trains[drawn[: (len(data.readers) + 1) // 2]] = True
+    trains[drawn[: math.ceil(share * len(data.readers))]] = True
     train = data.splits["train"]
     return replace(data, splits={**data.splits, "train": train.select(trains[train.reader])})
