@@ -10,7 +10,6 @@ from stutter import stuttering
 
 WAITING = (
     "aggregation/test_dap_processes",
-    "aggregation/test_dap_processes",
     "browser/",
     "edge/test_device_served",
     "nodes/",
@@ -47,6 +46,37 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.relative_to(Path(__file__).parent).as_posix().startswith(WAITING):
             item.add_marker("waits")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Remember what lies in the repository, before any test runs."""
+    if not hasattr(session.config, "workerinput"):  # the main process, which starts the workers of xdist
+        session.config.stash[_BEFORE] = _names_in_repository()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail if the tests have left files in the repository."""
+    if _BEFORE not in session.config.stash:
+        return
+    if left := sorted(_names_in_repository() - session.config.stash[_BEFORE]):
+        session.config.stash[_LEFT] = left
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Name the files that were left."""
+    if left := config.stash.get(_LEFT, []):
+        terminalreporter.section("the tests have left files in the repository", red=True)
+        terminalreporter.line(", ".join(left))
+
+
+def _names_in_repository() -> set[str]:
+    """What lies in the root of the repository, without the caches of tools, which are hidden."""
+    return {path.name for path in Path(__file__).parents[1].iterdir() if not path.name.startswith(".")}
+
+
+_BEFORE, _LEFT = pytest.StashKey[set[str]](), pytest.StashKey[list[str]]()
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from discreet.methods.published.dp_fedrec import DPFedRec
 from discreet.methods.training_job import write_task
 from discreet.nodes import Assignment
 from discreet.nodes.configuration import NodeSettings
+from discreet.training.participation_book import BookFile
 from discreet.training.randomness import SecretRandomness
 
 
@@ -40,7 +41,7 @@ def test_noise_from_a_seed_that_the_server_knows_is_no_noise(task, node):
 @pytest.mark.parametrize("steps", [1, 2])
 def test_parameters_that_make_updates_overflow_tell_nothing(task, node, tmp_path, steps):
     method = DPFedAvg(rounds=3, local_steps=steps)
-    setup = method.setup(task, 7, randomness=SecretRandomness(tmp_path / "book", "all"))
+    setup = method.setup(task, 7, randomness=SecretRandomness(BookFile(tmp_path / "book", "all")))
     huge = {name: torch.full_like(value, 3e38) for name, value in setup.start.items()}
     computed = np.concatenate(list(method._computed(setup, huge, 1, np.arange(len(setup.clients)))))
     assert not np.isfinite(computed).all()
@@ -168,7 +169,7 @@ def test_readers_that_cannot_be_used_are_no_reason_to_refuse(task, node, monkeyp
     contribute = open_job(node, described(method, task, 7).to_bytes())
     contribution(contribute, method, task)
     (book,) = (node.folder / "participations").iterdir()
-    SecretRandomness(book, "others").write_book(1, np.arange(3, dtype=np.int32), np.zeros(3, np.int64))
+    BookFile(book, "others").write(1, np.arange(3, dtype=np.int32), np.zeros(3, np.int64))
     second = contribution(contribute, method, task, 2)
     assert second[:-1].std() > 0.5 * method.multiplier * UNIT
 

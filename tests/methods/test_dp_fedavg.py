@@ -15,6 +15,7 @@ from discreet.privacy.guarantee import Adjacency, Adversary, Scope, Status, Unit
 from discreet.privacy.mechanisms.gaussian import analytic_multiplier
 from discreet.privacy.participation_cost import epsilon_hidden, epsilon_seen, joining
 from discreet.training.clients import Clients
+from discreet.training.participation_book import BookFile
 from discreet.training.parties import Parties
 from discreet.training.randomness import SamplingPlan, SecretRandomness
 
@@ -35,13 +36,13 @@ def without(setup, task, reader):
 @pytest.mark.parametrize("clip", [0.05, 1.0])
 def test_one_reader_moves_the_sum_by_at_most_the_clip(task, clip, steps, tmp_path):
     method = DPFedAvg(clip=clip, local_steps=steps, rounds=30, epsilon=math.inf)
-    setup = method.setup(task, 1, randomness=SecretRandomness(tmp_path / "all", "all"))
+    setup = method.setup(task, 1, randomness=SecretRandomness(BookFile(tmp_path / "all", "all")))
     parameters = setup.start
     whole = method.contribution(setup, parameters, 2, Parties(4, 3))
     moved = []
     for reader in setup.clients.reader[:12].tolist():
         rest = dataclasses.replace(
-            without(setup, task, reader), randomness=SecretRandomness(tmp_path / str(reader), "rest")
+            without(setup, task, reader), randomness=SecretRandomness(BookFile(tmp_path / str(reader), "rest"))
         )
         difference = whole - method.contribution(rest, parameters, 2, Parties(4, 3))
         assert difference[-1] == 0  # how many readers there are is public

@@ -5,6 +5,7 @@ import pytest
 
 from discreet.errors import InputError
 from discreet.privacy.noise import SecureNoise
+from discreet.training.participation_book import BookFile
 from discreet.training.randomness import PastRound, SamplingPlan, SecretRandomness, SimulatedRandomness
 
 READERS = np.arange(4000, dtype=np.int32)
@@ -22,7 +23,9 @@ def simulated(randomness, plan, readers=READERS):
 
 @pytest.mark.parametrize("kind", ["simulated", "secret"])
 def test_coins_have_their_rate_and_nobody_joins_too_often(kind, tmp_path):
-    randomness = SimulatedRandomness(seed=3) if kind == "simulated" else SecretRandomness(tmp_path / "book", "readers")
+    randomness = (
+        SimulatedRandomness(seed=3) if kind == "simulated" else SecretRandomness(BookFile(tmp_path / "book", "readers"))
+    )
     plan = SamplingPlan(rate=0.25, max_rounds_joined=3, rounds=12)
     joined, sizes = simulated(randomness, plan)
     assert joined.max() == 3
@@ -34,7 +37,9 @@ def test_coins_have_their_rate_and_nobody_joins_too_often(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", ["simulated", "secret"])
 def test_at_rate_one_all_join_until_the_cap(kind, tmp_path):
-    randomness = SimulatedRandomness(seed=3) if kind == "simulated" else SecretRandomness(tmp_path / "book", "readers")
+    randomness = (
+        SimulatedRandomness(seed=3) if kind == "simulated" else SecretRandomness(BookFile(tmp_path / "book", "readers"))
+    )
     _, sizes = simulated(randomness, SamplingPlan(rate=1.0, max_rounds_joined=2, rounds=4), READERS[:50])
     assert sizes == [50, 50, 0, 0]
 
@@ -52,22 +57,22 @@ def test_simulated_chance_depends_on_reader_and_node_alone():
 def test_the_book_outlives_a_restart_and_ends_with_the_rounds(tmp_path):
     book, plan = tmp_path / "books" / "one", SamplingPlan(rate=1.0, max_rounds_joined=5, rounds=3)
     for number in (1, 3):
-        assert len(SecretRandomness(book, "a").joining(READERS[:9], number, plan)) == 9
+        assert len(SecretRandomness(BookFile(book, "a")).joining(READERS[:9], number, plan)) == 9
         for past in range(1, number + 1):
             with pytest.raises(PastRound, match=f"round {past} is over"):
-                SecretRandomness(book, "a").joining(READERS[:9], past, plan)
+                SecretRandomness(BookFile(book, "a")).joining(READERS[:9], past, plan)
     with pytest.raises(ValueError, match="no round 4"):
-        SecretRandomness(book, "a").joining(READERS[:9], 4, plan)
-    assert isinstance(SecretRandomness(book, "a").noise(1), SecureNoise)
+        SecretRandomness(BookFile(book, "a")).joining(READERS[:9], 4, plan)
+    assert isinstance(SecretRandomness(BookFile(book, "a")).noise(1), SecureNoise)
 
 
 def test_another_book_or_a_broken_one_lets_nobody_join(tmp_path):
     book, plan = tmp_path / "book", SamplingPlan(1.0, 5, 9)
-    SecretRandomness(book, "a").joining(READERS[:9], 1, plan)
+    SecretRandomness(BookFile(book, "a")).joining(READERS[:9], 1, plan)
     for audience, readers in (("b", READERS[:9]), ("a", READERS[:8]), ("a", READERS[1:10])):
         with pytest.raises(InputError, match="other readers"):
-            SecretRandomness(book, audience).joining(readers, 2, plan)
+            SecretRandomness(BookFile(book, audience)).joining(readers, 2, plan)
     book.write_bytes(b"not a book")
     with pytest.raises(InputError, match="no book of participations"):
-        SecretRandomness(book, "a").joining(READERS[:9], 2, plan)
+        SecretRandomness(BookFile(book, "a")).joining(READERS[:9], 2, plan)
     assert book.read_bytes() == b"not a book"

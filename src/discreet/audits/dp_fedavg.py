@@ -1,13 +1,13 @@
 """Audits of DP-FedAvg, registered when this module is imported.
 
-Three of four nodes are in the sum, and one of them tells the server what it gave, so that it can be taken off: what is
-left is the sum of two. The worst client is at one of these; her update is far longer than the clip, or it counts as
-zero. The adversary knows it, all others' updates and who takes part, and looks at the mean that the server makes its
-step of: in one round, or in all rounds that she joins. All of it is the training's own code (coin, cap, clip, lattice,
-the nodes' noise, mean) but two things: updates are given, and the book of participations is in memory, since a file
-that lasts takes longer than a round.
+Three of four nodes are in the sum. One of them shows the server what it gave, so the server can subtract it: the sum
+of two nodes is left. The worst client is at one of these two. Her update is far longer than the clip, or it counts as
+zero. The adversary knows this update, the updates of all others, and who takes part. The adversary sees the mean that
+the server steps along: in one round, or in all rounds that the worst client joins. The audit runs the training's own
+code (coin, cap, clip, lattice, the nodes' noise, mean). Two things differ: updates are given, and the book of
+participations is in memory, because a flushed file takes longer than a round.
 
-What runs the audit is imported when it runs, so that listing audits does not wait for PyTorch.
+What the audit needs is imported when it runs, so that listing audits does not wait for PyTorch.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ from discreet.audits.black_box import BlackBox
 from discreet.audits.scores import Nearness, Outputs
 from discreet.privacy.guarantee import Status
 from discreet.privacy.participation_cost import multiplier_for
+
+if TYPE_CHECKING:
+    from discreet.training.randomness import SecretRandomness
 
 _READERS = 3
 _DELTA = 1e-6
@@ -110,25 +113,28 @@ class _Node:
         self.node = node
         self.clients = _Readers(np.arange(_READERS, dtype=np.int32))
         self.readers = _READERS
-        self.randomness = _secret_chance()
+        self.randomness = _secret_randomness()
         self.joining = np.zeros(0, np.int64)
 
 
-def _secret_chance() -> Any:
-    """The coins, the cap and the noise of a real node, with its book in memory."""
-    from pathlib import Path
+class _BookInMemory:
+    """A book of participations that is not written to disk."""
 
+    def __init__(self) -> None:
+        self._last: tuple[int, NDArray[np.int64]] | None = None
+
+    def read(self, readers: NDArray[np.int32]) -> tuple[int, NDArray[np.int64]]:
+        return self._last or (0, np.zeros(len(readers), np.int64))
+
+    def write(self, number: int, readers: NDArray[np.int32], joined: NDArray[np.int64]) -> None:
+        self._last = number, joined
+
+
+def _secret_randomness() -> SecretRandomness:
+    """The coins, the cap and the noise of a real node, with its book in memory."""
     from discreet.training.randomness import SecretRandomness
 
-    class InMemory(SecretRandomness):
-        def read_book(self, readers: NDArray[np.int32]) -> tuple[int, NDArray[np.int64]]:
-            return kept[-1] if kept else (0, np.zeros(len(readers), np.int64))
-
-        def write_book(self, number: int, readers: NDArray[np.int32], joined: NDArray[np.int64]) -> None:
-            kept.append((number, joined))
-
-    kept: list[tuple[int, NDArray[np.int64]]] = []
-    return InMemory(Path("in memory"), "")
+    return SecretRandomness(_BookInMemory())
 
 
 def worst_client_audit(epsilon: float, rounds: int, runs: int, quorum: int = 3) -> Audit:

@@ -29,6 +29,7 @@ from discreet.privacy.guarantee import Guarantee, Scope
 from discreet.privacy.noise import Noise
 from discreet.progress import notice
 from discreet.training.objective import Parameters
+from discreet.training.participation_book import BookFile
 from discreet.training.parties import Parties
 from discreet.training.randomness import Positions, Randomness, SamplingPlan, SecretRandomness, SimulatedRandomness
 from discreet.training.readers_sum import Integers
@@ -48,9 +49,8 @@ def job_opener(node: NodeSettings) -> OpenJob:
     def open_job(description: bytes) -> Contribute:
         described = Description.from_bytes(description)
         job = hashlib.blake2b(description, digest_size=16).hexdigest()
-        randomness = None
-        if node.noise == "secure":
-            randomness = SecretRandomness(node.folder / "participations" / f"{job}.safetensors", audience)
+        book = BookFile(node.folder / "participations" / f"{job}.safetensors", audience)
+        randomness = SecretRandomness(book) if node.noise == "secure" else None
         opened = TrainingNode(described, described.task(data), Part(node.number, *node.part_of()), randomness)
         spending, cost = Spending(node.folder / "spent", node.max_epsilon), opened.cost
         spending.check(job, cost)
@@ -59,7 +59,7 @@ def job_opener(node: NodeSettings) -> OpenJob:
 
         def contribute(assignment: Assignment) -> Contribution:
             spending.check(job, cost)
-            if randomness and opened.method.secret_noise and spending.charged(job) and not randomness.book.exists():
+            if randomness and opened.method.secret_noise and spending.charged(job) and not book.path.exists():
                 raise DiscreetError("the node's book of who has joined is lost; nobody may join this training again")
             given = opened.contribute(assignment)
             spending.charge(job, cost)
