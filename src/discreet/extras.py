@@ -22,6 +22,7 @@ LIBRARIES = {
     "uvicorn": "serve",
     "prometheus_client": "serve",
     "sqlalchemy": "serve",
+    "alembic": "serve",
     "feedparser": "serve",
     "pyhpke": "sums",
     "psycopg": "postgres",

@@ -194,42 +194,6 @@ def test_settings_and_the_key_stay(store, database):
     again.close()
 
 
-def test_a_database_of_the_first_schema_is_brought_up_to_date(store, database, model):
-    store.put_articles(ARTICLES[:10])
-    SnapshotUpdater(model, store).step()
-    store.put_articles(ARTICLES[10:12])
-    store.keep_reports([report("a", device="d1")])
-    with store.engine.begin() as connection:
-        for table in ("articles", "pending"):
-            for column in ("url", "image", "section"):
-                connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {column}")
-        for command in (
-            "DROP INDEX reports_by_arrival",
-            "ALTER TABLE reports DROP COLUMN received",
-            "DROP TABLE sums",
-            "DELETE FROM counters WHERE name <> 'revision'",
-            "UPDATE settings SET value = '1' WHERE name = 'schema'",
-        ):
-            connection.exec_driver_sql(command)
-    for _ in range(2):  # and a second start finds nothing to do
-        again = ServerStore(open_engine(database))
-        updater = SnapshotUpdater(model, again, clock=lambda: 10_000.0)
-        updater.step()
-        assert listed(updater) == {article.id for article in ARTICLES[:12]}
-        assert again.keep_reports([report("a", device="d1")]) == [Outcome.KNOWN]
-        again.put_articles([dataclasses.replace(ARTICLES[3], url="https://news.example/3", section="sea")])
-        updater.step()
-        assert b'"section":"sea","url":"https://news.example/3"' in b"".join(updater.snapshot.entries)
-        again.close()
-
-
-def test_a_database_of_a_later_schema_is_left_alone(store, database):
-    with store.engine.begin() as connection:
-        connection.exec_driver_sql("UPDATE settings SET value = '9' WHERE name = 'schema'")
-    with pytest.raises(DiscreetError, match="schema 9"):
-        ServerStore(open_engine(database))
-
-
 def test_a_database_that_cannot_be_opened_is_one_clear_line(tmp_path):
     (tmp_path / "broken").write_bytes(b"this is no database, however long it is" * 100)
     for address in (

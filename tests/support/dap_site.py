@@ -21,11 +21,10 @@ from discreet.aggregation.dap.leader_store import LeaderStore
 from discreet.aggregation.dap.messages import Role
 from discreet.aggregation.dap.shares import Sealing
 from discreet.aggregation.dap.store import Store
-from discreet.aggregation.dap.tables import metadata
+from discreet.aggregation.dap.tables import open_engine
 from discreet.aggregation.dap.transport import Peer, PeerError, Reply
 from discreet.aggregation.dap.worker import Worker
 from discreet.aggregation.task import Task
-from discreet.database import open_engine
 from discreet.privacy.noise import SecureNoise
 
 LEADER, HELPER = "http://leader.test/dap", "http://helper.test"
@@ -96,14 +95,14 @@ class Site:
         helper_database = self.databases.get("helper", f"{self.folder}/helper.sqlite")
         leader_database = self.databases.get("leader", f"{self.folder}/leader.sqlite")
         self.helper = Helper(
-            Store(open_engine(helper_database, metadata)),
+            Store(open_engine(helper_database)),
             Sealing(Role.HELPER, [self.keys["helper"]], self.noise, self.clock),
             [agreement],
         )
         self.helper_app = helper_app(self.helper, LEADER_TOKEN)
         self.to_helper = LocalPeer(HELPER, self.helper_app, LEADER_TOKEN)
         self.leader = Leader(
-            LeaderStore(open_engine(leader_database, metadata)),
+            LeaderStore(open_engine(leader_database)),
             Sealing(Role.LEADER, [self.keys["leader"]], self.noise, self.clock),
             [agreement],
             lambda _: self.to_helper,

@@ -12,6 +12,7 @@ from discreet.cli import (
     audit,
     compare,
     data,
+    database,
     demo,
     evaluate,
     listing,
@@ -71,6 +72,7 @@ app.command()(compare.compare)
 app.command()(audit.audit)
 app.command()(serve.serve)
 app.add_typer(articles.app, name="articles")
+app.add_typer(database.app, name="database")
 app.add_typer(vendors.app, name="vendors")
 vendors.app.command()(vendors_share.share)
 vendors.app.command()(vendors_share.read)

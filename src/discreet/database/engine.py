@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, MetaData, create_engine, event
+from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from discreet.errors import DiscreetError
 
 BUSY_SECONDS = 2.0
 POOL_SECONDS = 3.0
+PATIENT_SECONDS = 60.0
 
 
-def open_engine(database: str | Path, metadata: MetaData) -> Engine:
-    """An engine for a SQLite file or a PostgreSQL URL; the tables of `metadata` exist afterwards.
+def connecting_engine(database: str | Path, *, patient: bool = False) -> Engine:
+    """An engine for a SQLite file or a PostgreSQL URL. A patient one has no limits on time, for an operator's work.
 
     A SQLite commit returns when the log is on the disk (WAL, synchronous=FULL): what is acknowledged is kept.
     """
@@ -26,22 +29,32 @@ def open_engine(database: str | Path, metadata: MetaData) -> Engine:
         url = url.replace("postgresql://", "postgresql+psycopg://", 1)
     try:
         engine = create_engine(url, pool_pre_ping=not url.startswith("sqlite"), pool_timeout=POOL_SECONDS)
-        if engine.dialect.name == "sqlite":
-            event.listen(engine, "connect", _set_up_sqlite)
-        elif engine.dialect.name != "postgresql":
-            raise DiscreetError(f"a database is a SQLite file or a postgresql:// URL, not {engine.dialect.name}")
-        else:
-            from discreet.database.postgres import limit
-
-            limit(engine)
-        metadata.create_all(engine)
     except (ArgumentError, ImportError) as error:
         raise DiscreetError(f"the database's address cannot be used: {error}") from error
-    except SQLAlchemyError as error:
-        raise DiscreetError(
-            f"{shown_database(database)}: the database cannot be opened ({problem_of(error)})"
-        ) from error
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _set_up_patient_sqlite if patient else _set_up_sqlite)
+    elif engine.dialect.name != "postgresql":
+        raise DiscreetError(f"a database is a SQLite file or a postgresql:// URL, not {engine.dialect.name}")
+    elif not patient:
+        from discreet.database.postgres import limit
+
+        limit(engine)
     return engine
+
+
+@contextmanager
+def using_database(database: str | Path) -> Iterator[None]:
+    """What the database says is wrong is one line that names it."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        raise DiscreetError(f"{shown_database(database)}: the database cannot be used ({problem_of(error)})") from error
+
+
+def sqlite_file(engine: Engine) -> Path | None:
+    """The file of a SQLite database; None for PostgreSQL."""
+    name = engine.url.database
+    return Path(name) if engine.dialect.name == "sqlite" and name else None
 
 
 def problem_of(error: SQLAlchemyError) -> str:
@@ -60,3 +73,8 @@ def _set_up_sqlite(connection: Any, _: Any) -> None:
     assert isinstance(connection, sqlite3.Connection)
     for pragma in (f"busy_timeout = {int(BUSY_SECONDS * 1000)}", "journal_mode = WAL", "synchronous = FULL"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _set_up_patient_sqlite(connection: Any, record: Any) -> None:
+    _set_up_sqlite(connection, record)
+    connection.execute(f"PRAGMA busy_timeout = {int(PATIENT_SECONDS * 1000)}")

@@ -1,4 +1,4 @@
-"""The tables of a served run, the same in SQLite and PostgreSQL."""
+"""The tables of a served run, the same in SQLite and PostgreSQL. A change here needs a step in `steps`."""
 
 from __future__ import annotations
 
@@ -18,20 +18,19 @@ from sqlalchemy import (
     String,
     Table,
     Text,
-    text,
-    update,
+    inspect,
+    select,
 )
 
+from discreet.database import Schema
 from discreet.database import open_engine as database_engine
 
-SCHEMA = 2
 _BIG = BigInteger().with_variant(Integer, "sqlite")
 
 metadata = MetaData()
 
 
 def _links() -> list[Column[str]]:
-    """What schema 2 added to an article."""
     return [Column(name, Text, nullable=False, server_default="") for name in ("url", "image", "section")]
 
 
@@ -144,22 +143,26 @@ learnt = Table(
 )
 
 
+leases = Table(
+    "leases",
+    metadata,
+    Column("name", String(80), primary_key=True),
+    Column("holder", String(32), nullable=False),
+    Column("until", Float, nullable=False),
+)
+
+
 def open_engine(database: str | Path) -> Engine:
     """An engine for the database of a served run."""
-    return database_engine(database, metadata)
+    return database_engine(database, SCHEMA)
 
 
-def migrate(connection: Connection) -> None:
-    """Bring a database of schema 1 to schema 2, in the transaction of `connection`."""
-    schema = settings.c.name == "schema"
-    mine = connection.execute(update(settings).where(schema & (settings.c.value == "1")).values(value="2"))
-    if not mine.rowcount:
-        return  # it is new, or another server was first
-    for table in (articles, pending):
-        for column in _links():
-            add = f"ALTER TABLE {table.name} ADD COLUMN {column.name} TEXT NOT NULL DEFAULT ''"
-            connection.execute(text(add))
-    connection.execute(text("ALTER TABLE reports ADD COLUMN received BIGINT NOT NULL DEFAULT 0"))
-    connection.execute(update(reports).values(received=reports.c.epoch))
-    for index in reports.indexes:
-        index.create(connection, checkfirst=True)
+def _unnumbered(connection: Connection) -> str | None:
+    """Up to version 0.2 a setting had the number of the schema."""
+    if not inspect(connection).has_table(settings.name):
+        return None
+    number = connection.execute(select(settings.c.value).where(settings.c.name == "schema")).scalar()
+    return None if number is None else f"{int(number):04}"
+
+
+SCHEMA = Schema("serving", metadata, Path(__file__).parent / "steps", _unnumbered)

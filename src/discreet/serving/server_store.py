@@ -14,7 +14,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from discreet.errors import DiscreetError
 from discreet.protocol.check import limits
-from discreet.serving.database_tables import SCHEMA, articles, counters, migrate, pending, reports, settings, sums
+from discreet.serving.database_tables import articles, counters, pending, reports, settings, sums
 
 _TRIAL = 16 * 1024
 WAITING, LISTED, EXPIRED, DELETED = "waiting", "listed", "expired", "deleted"
@@ -88,10 +88,6 @@ class ServerStore:
         self.engine = engine
         self.insert: Any = postgresql.insert if engine.dialect.name == "postgresql" else sqlite.insert
         with engine.begin() as connection:
-            migrate(connection)
-            found = int(self._setting(connection, "schema", str(SCHEMA)))
-            if found != SCHEMA:
-                raise DiscreetError(f"the database has schema {found}; this version of Discreet knows {SCHEMA}")
             for name in ("revision", "reports"):
                 connection.execute(self.insert(counters).values(name=name, value=0).on_conflict_do_nothing())
 

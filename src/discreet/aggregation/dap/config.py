@@ -17,9 +17,8 @@ from discreet.aggregation.dap.leader_store import LeaderStore
 from discreet.aggregation.dap.messages import Role
 from discreet.aggregation.dap.shares import Sealing
 from discreet.aggregation.dap.store import Store
-from discreet.aggregation.dap.tables import metadata
+from discreet.aggregation.dap.tables import open_engine
 from discreet.aggregation.dap.transport import Peer
-from discreet.database import open_engine
 from discreet.errors import InputError
 from discreet.privacy.noise import SecureNoise
 
@@ -78,6 +77,11 @@ class Config:
         """How long data is kept, in seconds."""
         return self.keep_days * _DAY
 
+    @property
+    def place(self) -> str | Path:
+        """Where the database is."""
+        return self.database if "://" in self.database else self.file(self.database)
+
     def file(self, name: str) -> Path:
         """A file that the configuration names."""
         return self.path.parent / name
@@ -130,7 +134,7 @@ class Config:
         return Sealing(role, [read_key(self.file(name)) for name in self.keys], SecureNoise())
 
     def _engine(self) -> Any:
-        return open_engine(self.database if "://" in self.database else self.file(self.database), metadata)
+        return open_engine(self.place)
 
     def _needed(self, field: str) -> str:
         value = getattr(self, field)

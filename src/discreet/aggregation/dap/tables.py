@@ -1,8 +1,29 @@
-"""The tables of an aggregator, the same in SQLite and PostgreSQL. A leader and a helper have a database each."""
+"""The tables of an aggregator, the same in SQLite and PostgreSQL. A change here needs a step in `steps`.
+
+A leader and a helper have a database each.
+"""
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, LargeBinary, MetaData, String, Table
+from pathlib import Path
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Engine,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    inspect,
+)
+
+from discreet.database import Schema
+from discreet.database import open_engine as database_engine
 
 _BIG = BigInteger().with_variant(Integer, "sqlite")
 
@@ -91,3 +112,20 @@ collections = Table(  # a leader's collection jobs
     Column("problem", String(80)),
     Column("answer", LargeBinary),
 )
+
+restores = Table(  # when the database was put back from a copy
+    "dap_restores", metadata, Column("time", BigInteger, primary_key=True, autoincrement=False)
+)
+
+
+def open_engine(database: str | Path) -> Engine:
+    """An engine for the database of an aggregator."""
+    return database_engine(database, SCHEMA)
+
+
+def _unnumbered(connection: Connection) -> str | None:
+    """Version 0.2 had the tables of the first step, and no number."""
+    return "0001" if inspect(connection).has_table(tasks.name) else None
+
+
+SCHEMA = Schema("aggregator", metadata, Path(__file__).parent / "steps", _unnumbered)

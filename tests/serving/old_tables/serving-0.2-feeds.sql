@@ -1,0 +1,27 @@
+-- The tables of the last version that did not count revisions.
+CREATE TABLE articles ( id VARCHAR(120) NOT NULL, state VARCHAR(10) NOT NULL, revision BIGINT NOT NULL, model
+  VARCHAR(80) NOT NULL, title TEXT NOT NULL, abstract TEXT NOT NULL, category TEXT NOT NULL, published BIGINT NOT
+  NULL, first_shown BIGINT NOT NULL, shows BIGINT NOT NULL, topic INTEGER NOT NULL, lasting FLOAT NOT NULL, scores
+  BLOB NOT NULL, coordinates BLOB NOT NULL, url TEXT DEFAULT '' NOT NULL, image TEXT DEFAULT '' NOT NULL, section TEXT
+  DEFAULT '' NOT NULL, PRIMARY KEY (id), UNIQUE (revision) );
+CREATE TABLE counters ( name VARCHAR(80) NOT NULL, value BIGINT, PRIMARY KEY (name) );
+CREATE TABLE feed_articles ( feed VARCHAR(64) NOT NULL, article VARCHAR(120) NOT NULL, digest VARCHAR(64) NOT NULL,
+  left_at BIGINT, expired BOOLEAN NOT NULL, PRIMARY KEY (feed, article) );
+CREATE TABLE feeds ( name VARCHAR(64) NOT NULL, etag TEXT NOT NULL, modified TEXT NOT NULL, digest VARCHAR(64) NOT
+  NULL, next_at BIGINT NOT NULL, read_at BIGINT NOT NULL, failures INTEGER NOT NULL, PRIMARY KEY (name) );
+CREATE TABLE learnt ( model VARCHAR(80) NOT NULL, sums BIGINT NOT NULL, state BLOB NOT NULL, PRIMARY KEY (model) );
+CREATE TABLE pending ( number INTEGER NOT NULL, id VARCHAR(120) NOT NULL, title TEXT NOT NULL, abstract TEXT NOT NULL,
+  category TEXT NOT NULL, published BIGINT NOT NULL, first_shown BIGINT NOT NULL, shows BIGINT NOT NULL, url TEXT
+  DEFAULT '' NOT NULL, image TEXT DEFAULT '' NOT NULL, section TEXT DEFAULT '' NOT NULL, PRIMARY KEY (number), UNIQUE
+  (id) );
+CREATE TABLE reports ( number INTEGER NOT NULL, id VARCHAR(32) NOT NULL, kind VARCHAR(10) NOT NULL, digest BLOB NOT
+  NULL, version VARCHAR(80) NOT NULL, epoch BIGINT NOT NULL, device VARCHAR(64), clicks INTEGER, slate VARCHAR(32),
+  articles TEXT, release BLOB NOT NULL, received BIGINT DEFAULT '0' NOT NULL, PRIMARY KEY (number), UNIQUE (id),
+  UNIQUE (slate) );
+CREATE UNIQUE INDEX one_sketch_of_a_device_and_epoch ON reports (device, epoch);
+CREATE INDEX reports_by_arrival ON reports (received);
+CREATE TABLE settings ( name VARCHAR(80) NOT NULL, value TEXT, PRIMARY KEY (name) );
+CREATE TABLE sums ( version VARCHAR(80) NOT NULL, article VARCHAR(120) NOT NULL, weight FLOAT NOT NULL, value FLOAT
+  NOT NULL, changed BIGINT NOT NULL, PRIMARY KEY (version, article) );
+CREATE TABLE windows ( task VARCHAR(64) NOT NULL, "window" BIGINT NOT NULL, "end" BIGINT NOT NULL, cells TEXT NOT
+  NULL, share BLOB NOT NULL, waits BOOLEAN NOT NULL, PRIMARY KEY (task, "window") );
