@@ -66,9 +66,11 @@ def _formats() -> Rows:
 
 
 def _experiments() -> Rows:
+    from discreet.experiments.papers.news_experiments import NEWS_EXPERIMENTS
     from discreet.experiments.reproduce import EXPERIMENTS
 
-    return [{"experiment": name, "about": experiment.about} for name, experiment in EXPERIMENTS.items()]
+    both = {**NEWS_EXPERIMENTS, **EXPERIMENTS}
+    return [{"experiment": name, "about": experiment.about} for name, experiment in both.items()]
 
 
 _KINDS: dict[str, Callable[[], Rows]] = {

@@ -1,63 +1,163 @@
-"""`discreet reproduce`: a table or figure of the papers, run again."""
+"""`discreet reproduce`: tables and figures of the papers, run again."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import AsJson, Fresh, Seed, console, print_json, say
-from discreet.cli.vendors import RatingsPath, within_scale
-from discreet.errors import DiscreetError
+from discreet.cli.options import AsJson, Fresh, Seed, Text, console, print_json, say
+from discreet.cli.vendors import within_scale
+from discreet.errors import DiscreetError, InputError
 from discreet.extras import require_extra
 from discreet.files import claim_folder
 
+if TYPE_CHECKING:
+    from discreet.data.ratings import Ratings
+    from discreet.experiments.reproduction import Reproduced
+    from discreet.methods.method import TrainingTask
+
+_QUICK = 30
+"""Iterations of the sampler where all experiments are run at small scale."""
+
 
 def reproduce(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Which, e.g. table-1; 'discreet list' names them.")],
-    ratings: RatingsPath,
-    seeds: Annotated[int, typer.Option(min=1, help="How many times, with different seeds.")] = 1,
-    iterations: Annotated[
-        int | None, typer.Option(min=2, help="Iterations of the sampler (by default as many as the paper has).")
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME [DATA]",
+            help="Which, e.g. privaterec-table-1 or table-1 ('discreet list' names them), and a data set for it.",
+            show_default=False,
+        ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the table (.md, .json), the plot and measurements.")] = Path(
+    every: Annotated[
+        bool, typer.Option("--all", help="All of them; DATA may then be several, news and ratings.")
+    ] = False,
+    scale: Annotated[
+        str,
+        typer.Option(help="For the news papers: small (minutes on two cores), or paper (their sizes, for their data)."),
+    ] = "small",
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="How many times, with different seeds; by default as the scale has it.")
+    ] = None,
+    iterations: Annotated[
+        int | None, typer.Option(min=2, help="Iterations of the thesis's sampler (by default as many as it has).")
+    ] = None,
+    text: Text = "auto",
+    out: Annotated[Path, typer.Option(help="Folder for tables (.md, .json), plots and measurements.")] = Path(
         "reproduced"
     ),
     fresh: Fresh = False,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Run a table or figure of the thesis on multi-vendor matrix factorization again, reported values beside ours.
+    """Run tables and figures of the papers again: what is printed beside what comes out, a plot, and a verdict.
 
-    Interrupted, most go on where they stopped: finished measurements are kept in OUT/measurements and used again
-    as long as the code is the same.
+    FedNewsRec and PrivateRec take a news data set, the thesis on multi-vendor matrix factorization takes ratings.
+    Without DATA a generated world is used. Interrupted, the same command goes on where it stopped: measurements are
+    kept in OUT/measurements and used again as long as the code is the same.
+
+    Example: discreet reproduce privaterec-table-1 MINDsmall
 
     Example: discreet reproduce table-1 ml-1m.zip
-    """
-    claim_folder(out, [f"{name}.{ending}" for ending in ("md", "json", "svg")])
-    require_extra("plots")
-    from discreet.data.open import open_ratings
-    from discreet.evaluation.grid import Grid
-    from discreet.experiments.cache import MeasurementCache
-    from discreet.experiments.reproduce import EXPERIMENTS, ReproductionSettings
-    from discreet.experiments.reproduce import reproduce as run_experiment
 
-    if name not in EXPERIMENTS:
-        raise DiscreetError(f"there is no experiment '{name}'; known are {', '.join(EXPERIMENTS)}")
-    opened = within_scale(ratings, open_ratings(ratings), None)
-    found = run_experiment(
-        name, opened, ReproductionSettings(seeds, iterations, seed, MeasurementCache(out / "measurements", fresh))
+    Example: discreet reproduce --all --scale small
+    """
+    require_extra("plots")
+    from discreet.experiments.cache import MeasurementCache
+    from discreet.experiments.papers.news_experiments import NEWS_EXPERIMENTS, reproduce_news
+    from discreet.experiments.papers.scale import SCALES
+    from discreet.experiments.reproduce import EXPERIMENTS, ReproductionSettings
+    from discreet.experiments.reproduce import reproduce as reproduce_thesis
+    from discreet.progress import track
+
+    known = [*NEWS_EXPERIMENTS, *EXPERIMENTS]
+    given = what or []
+    if not every and not given:
+        raise DiscreetError(f"name a table or figure, or say --all; there are {', '.join(known)}")
+    names, paths = (known, given) if every else (given[:1], given[1:])
+    if unknown := [name for name in names if name not in known]:
+        raise DiscreetError(f"there is no experiment '{unknown[0]}'; known are {', '.join(known)}")
+    if scale not in SCALES:
+        raise DiscreetError(f"--scale is {' or '.join(SCALES)}, not '{scale}'")
+    news, ratings = _sorted([Path(path) for path in paths])
+    _refuse_unused(names, news, ratings, list(NEWS_EXPERIMENTS))
+    claim_folder(out, [f"{name}.{ending}" for name in names for ending in ("md", "json", "svg")])
+    cache = MeasurementCache(out / "measurements", fresh)
+    thesis = ReproductionSettings(
+        seeds or 1, iterations or (_QUICK if every and scale == "small" else None), seed, cache
     )
-    found.save(out)
+    task = _news(news, text)
+    rated = _ratings(ratings) if any(name in EXPERIMENTS for name in names) else None
+    found: list[Reproduced] = []
+    for name in track(names, "Reproducing") if every else names:
+        if name in NEWS_EXPERIMENTS:
+            one: Reproduced = reproduce_news(name, task, scale, seed=seed, seeds=seeds, cache=cache)
+        else:
+            assert rated is not None
+            one = reproduce_thesis(name, rated, thesis)
+        one.save(out)
+        found.append(one)
+        if not as_json:
+            _show(one)
     if as_json:
-        print_json(found.to_json())
+        told = [one.to_json() for one in found]
+        print_json({"experiments": told} if every else told[0])
         return
-    table = Grid((found.across, "", "Reported RMSE", "Our RMSE"), title=f"{name} on {found.ratings}")
-    for row in found.rows:
-        reported = "–" if row.reported is None else f"{row.reported:.2f}"
-        table.add(row.line, f"{row.x:g}", reported, str(row.ours))
-    console.print(table)
-    for remark in found.remarks:
-        say(f"- {remark}")
     say(f"Written to {out}")
+
+
+def _sorted(paths: Sequence[Path]) -> tuple[Path | None, Path | None]:
+    """The path with news and the path with ratings."""
+    from discreet.data.formats.data_format import NewsFormat
+    from discreet.data.formats.format_registry import recognise
+
+    news, ratings = None, None
+    for path in paths:
+        if isinstance(recognise(path), NewsFormat):
+            if news is not None:
+                raise InputError(path, f"is news, and so is {news}; give one of them")
+            news = path
+        elif ratings is not None:
+            raise InputError(path, f"is no news, and {ratings} was given for ratings already; give one of them")
+        else:
+            ratings = path
+    return news, ratings
+
+
+def _refuse_unused(names: Sequence[str], news: Path | None, ratings: Path | None, of_news: Sequence[str]) -> None:
+    if ratings is not None and all(name in of_news for name in names):
+        raise InputError(ratings, f"is no news data set, which {names[0]} needs")
+    if news is not None and not any(name in of_news for name in names):
+        raise InputError(news, f"is news; {names[0]} needs ratings")
+
+
+def _news(path: Path | None, text: str) -> TrainingTask | None:
+    """The news at a path; None without one."""
+    from discreet.data.open import open_with_train
+    from discreet.methods.method import TrainingTask
+
+    return None if path is None else TrainingTask(open_with_train(path), text)
+
+
+def _ratings(path: Path | None) -> Ratings:
+    """The ratings at a path, or generated ones."""
+    from discreet.data.open import open_ratings
+    from discreet.data.synthetic.rating_world import ratings_world
+
+    return ratings_world() if path is None else within_scale(path, open_ratings(path), None)
+
+
+def _show(found: Reproduced) -> None:
+    """The table, and what comes out."""
+    from discreet.evaluation.grid import Grid
+
+    if rows := found.table():
+        grid = Grid(list(rows[0]), title=f"{found.name} on {found.dataset}")
+        for row in rows:
+            grid.add(*row.values())
+        console.print(grid)
+    for line in found.conclusions():
+        say(f"- {line}")

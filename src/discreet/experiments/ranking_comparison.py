@@ -21,6 +21,7 @@ from discreet.experiments.cache import MeasurementCache
 from discreet.experiments.provenance import own_code
 from discreet.experiments.ranking_results import Comparison, MethodResult
 from discreet.methods.baselines import Baseline
+from discreet.methods.in_rounds import InRounds
 from discreet.methods.method import Method, Scores, State, TrainingTask, with_serving
 from discreet.methods.method_registry import has_setting, make_method, plain_settings, setting_names
 from discreet.methods.settings import settings_of
@@ -63,14 +64,18 @@ def compare(
     impressions = split_of(task.data, split)
     data = [task.data.fingerprint, task.text_identity, split]
     jobs = [(method, seed) for method in methods for seed in seeds]
-    measured = {}
+    measured: dict[tuple[Method, int], Measurement] = {}
+    trained: dict[int, tuple[Method, State]] = {}
     for method, seed in track(jobs, "Comparing methods"):
         model = [] if method.model is None else [MODELS[method.model]]
         key = [*data, own_code(type(method), *model), settings_of(method), seed]
         found = _cached(cache, method.name, key, METRICS + BEYOND if beyond else METRICS)
         if found is None:
             detail(f"{method.name}, seed {seed}: training and measuring")
-            found = measure(task, method, method.train(task, seed), impressions, seed, beyond=beyond)
+            training = _training(method)
+            if seed not in trained or trained[seed][0] != training:
+                trained[seed] = training, training.train(task, seed)
+            found = measure(task, method, trained[seed][1], impressions, seed, beyond=beyond)
             _keep(cache, method.name, key, found)
         measured[method, seed] = found
     told_apart = _told_apart(methods)
@@ -79,6 +84,11 @@ def compare(
         for method in methods
     ]
     return Comparison(task.data.name, split, results, list(seeds), task.text_identity)
+
+
+def _training(method: Method) -> Method:
+    """The method without what it does after training: methods that only serve in another way share one training."""
+    return replace(method, epsilon_serving=None) if isinstance(method, InRounds) else method
 
 
 def _told_apart(methods: Sequence[Method]) -> dict[Method, str]:

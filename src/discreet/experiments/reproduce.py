@@ -6,11 +6,9 @@ experiment is short by default: one deal of the users, one tested tenth, fewer p
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,11 +17,10 @@ from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
 from discreet.evaluation.uncertainty import Estimate
 from discreet.experiments.cache import MeasurementCache
-from discreet.experiments.drawing import standalone
 from discreet.experiments.rating_comparison import Design, compare
 from discreet.experiments.rating_plots import dot_plot, line_plot
 from discreet.experiments.rating_results import mean_over_vendors
-from discreet.files import claim_folder, mark_files, replacing_file
+from discreet.experiments.reproduction import Reproduced
 from discreet.privacy.guarantee import Adjacency, Adversary, Unit
 from discreet.privacy.mechanisms.averages import DPAverage, DPItemAverages
 from discreet.privacy.noise import SimulatedNoise
@@ -56,11 +53,11 @@ class ReproducedRow:
 
 
 @dataclass(frozen=True)
-class Reproduction:
+class Reproduction(Reproduced):
     """An experiment's outcome."""
 
     name: str
-    ratings: str
+    dataset: str
     across: str
     rows: Sequence[ReproducedRow]
     remarks: Sequence[str]
@@ -71,34 +68,32 @@ class Reproduction:
         rows = [
             {"what": row.line, "at": row.x, "reported": row.reported, "rmse": row.ours.to_json()} for row in self.rows
         ]
-        return {"experiment": self.name, "ratings": self.ratings, "rows": rows, "remarks": list(self.remarks)}
+        return {"experiment": self.name, "ratings": self.dataset, "rows": rows, "remarks": list(self.remarks)}
 
-    def markdown(self) -> str:
-        """The table, with remarks below."""
-        lines = [f"| {self.across} | | Reported RMSE | Our RMSE |", "| --- | ---: | ---: | ---: |"]
-        for row in self.rows:
-            reported = "–" if row.reported is None else f"{row.reported:.2f}"
-            lines.append(f"| {row.line} | {row.x:g} | {reported} | {row.ours} |")
-        return "\n".join([*lines, "", *(f"- {remark}" for remark in self.remarks)])
+    def table(self) -> list[dict[str, str]]:
+        """RMSE, reported and ours."""
+        return [
+            {
+                self.across: row.line,
+                "at": f"{row.x:g}",
+                "Reported RMSE": "–" if row.reported is None else f"{row.reported:.2f}",
+                "Our RMSE": str(row.ours),
+            }
+            for row in self.rows
+        ]
 
-    def plot(self) -> str:
-        """The figure as an SVG."""
+    def conclusions(self) -> list[str]:
+        """The remarks."""
+        return list(self.remarks)
+
+    def plots(self) -> dict[str, str]:
+        """The figure."""
         if all(row.x == self.rows[0].x for row in self.rows):
-            return dot_plot([(row.line, row.ours.mean, row.reported) for row in self.rows], "RMSE", self.name)
+            return {self.name: dot_plot([(r.line, r.ours.mean, r.reported) for r in self.rows], "RMSE", self.name)}
         names = dict.fromkeys(row.line for row in self.rows)
         of = {name: [row for row in self.rows if row.line == name] for name in names}
         lines = [(name, [row.x for row in of[name]], [row.ours.mean for row in of[name]]) for name in names]
-        return line_plot(lines, self.across, f"RMSE on {self.ratings}", self.name, log=self.log)
-
-    def save(self, folder: Path) -> None:
-        """Write the table, its figures and the plot."""
-        names = [f"{self.name}.{ending}" for ending in ("md", "json", "svg")]
-        claim_folder(folder, names)
-        texts = (self.markdown() + "\n", json.dumps(self.to_json(), indent=2) + "\n", standalone(self.plot()))
-        for name, text in zip(names, texts, strict=True):
-            with replacing_file(folder / name) as draft:
-                draft.write_text(text, encoding="utf-8")
-        mark_files(folder, names, names)
+        return {self.name: line_plot(lines, self.across, f"RMSE on {self.dataset}", self.name, log=self.log)}
 
 
 @dataclass(frozen=True)

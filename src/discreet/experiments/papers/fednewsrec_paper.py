@@ -1,0 +1,131 @@
+"""FedNewsRec's Table 2 and Figures 4 to 7."""
+
+from __future__ import annotations
+
+from discreet.experiments.cache import MeasurementCache
+from discreet.experiments.papers.cells import (
+    Cell,
+    NewsReproduction,
+    Panel,
+    Plan,
+    Statement,
+    measure_plan,
+    training_curve,
+)
+from discreet.experiments.papers.printed import FEDNEWSREC_TABLE_2, printed
+from discreet.experiments.papers.scale import Scale
+from discreet.methods.in_rounds import InRounds
+from discreet.methods.method import TrainingTask
+from discreet.methods.method_registry import make_method
+
+_CENTRALIZED = {
+    "FM": "fm",
+    "DFM": "dfm",
+    "EBNR": "ebnr",
+    "DKN": "dkn",
+    "DAN": "dan",
+    "NAML": "naml",
+    "NPA": "npa",
+    "NRMS": "nrms",
+    "CenNewsRec": "fednewsrec",
+}
+_CLIPS, _NOISES = (0.001, 0.005, 0.01), (0.005, 0.015, 0.05)
+_SHARES = (0.125, 0.25, 0.5, 1.0)
+_NOT_PRINTED = "The paper's text has no numbers for this figure, and not which values stand on its axis."
+_FEW = (
+    "The noise of a round falls with the root of the clients in it: 1,000 in the paper, some dozens at small scale."
+    " The line without noise shows the rest."
+)
+
+
+def table_2(scale: Scale) -> Plan:
+    """Eleven methods, half of the readers train. Baselines that need no training stand below."""
+    cells = [
+        Cell(line, scale.method("centralized", model), readers=0.5, printed=printed(FEDNEWSREC_TABLE_2, line))
+        for line, model in _CENTRALIZED.items()
+    ]
+    for line, method in (("FCF", scale.method("fcf")), ("FedNewsRec", scale.method("fednewsrec", "fednewsrec"))):
+        cells.append(Cell(line, method, readers=0.5, printed=printed(FEDNEWSREC_TABLE_2, line)))
+    cells.append(Cell("FedNewsRec without noise", scale.method("fedrec", "fednewsrec"), readers=0.5))
+    cells += [Cell(name, make_method(name, {}), readers=0.5) for name in ("content", "combined")]
+    ours = ("FedNewsRec", 0.0)
+    statements = [
+        Statement("CenNewsRec is above FedNewsRec", ("CenNewsRec", 0.0), ours),
+        Statement("FedNewsRec is above FCF", ours, ("FCF", 0.0)),
+        *(Statement(f"FedNewsRec is above {line}", ours, (line, 0.0)) for line in ("FM", "DFM", "EBNR", "DKN", "DAN")),
+        Statement("NRMS is above FedNewsRec", ("NRMS", 0.0), ours),
+        Statement("NRMS is above NAML", ("NRMS", 0.0), ("NAML", 0.0)),
+    ]
+    remarks = ("`content` and `combined` are not in the paper: they need no model.", _FEW)
+    return Plan(cells, statements, remarks=remarks)
+
+
+def figure_4(scale: Scale) -> Plan:
+    """AUC by the number of readers who train."""
+    lines = {
+        "FedNewsRec": scale.method("fednewsrec", "fednewsrec"),
+        "without noise": scale.method("fedrec", "fednewsrec"),
+    }
+    cells = [Cell(line, method, x=share, readers=share) for line, method in lines.items() for share in _SHARES]
+    statements = [
+        Statement(f"More readers are better ({line})", (line, _SHARES[-1]), (line, _SHARES[0])) for line in lines
+    ]
+    return Plan(cells, statements, "share of the readers who train", remarks=(_NOT_PRINTED, _FEW))
+
+
+def figure_5(scale: Scale) -> Plan:
+    """AUC by λ and δ, and the ε that the paper computes from them."""
+    cells = [
+        Cell(f"δ = {clip:g}", scale.method("fednewsrec", "fednewsrec", clip=clip, epsilon=2 * clip / noise), x=noise)
+        for clip in _CLIPS
+        for noise in _NOISES
+    ]
+    statements = [
+        Statement(f"A larger λ is worse (δ = {clip:g})", (f"δ = {clip:g}", _NOISES[0]), (f"δ = {clip:g}", _NOISES[-1]))
+        for clip in _CLIPS
+    ]
+    statements += [
+        Statement(
+            f"A larger δ is better (λ = {noise:g})", (f"δ = {_CLIPS[-1]:g}", noise), (f"δ = {_CLIPS[0]:g}", noise)
+        )
+        for noise in _NOISES
+    ]
+    budgets = [(f"δ = {clip:g}", _NOISES, [2 * clip / noise for noise in _NOISES]) for clip in _CLIPS]
+    panel = Panel("budget", "λ", "claimed ε = 2δ/λ, of one coordinate and round", budgets, log=True)
+    return Plan(cells, statements, "λ", True, [panel], (_NOT_PRINTED, _FEW))
+
+
+def figure_6(name: str, task: TrainingTask, scale: Scale, seed: int, cache: MeasurementCache) -> NewsReproduction:
+    """AUC while training, for several shares r."""
+    lines, remarks = [], [_NOT_PRINTED, "AUC on 200 impressions of dev: one standard error is about 0.02."]
+    for fraction in scale.fractions:
+        method = scale.method("fedrec", "fednewsrec", fraction=fraction)
+        assert isinstance(method, InRounds)
+        watched = training_curve(task, method, seed, cache)
+        lines.append((f"r = {fraction:g}", watched[:, 0].tolist(), watched[:, 1].tolist()))
+        half = watched[len(watched) // 2, 1]
+        first, last = half - watched[0, 1], watched[-1, 1] - half
+        outcome = "comes out" if last < first else "does not come out"
+        remarks.append(
+            f"The training converges (r = {fraction:g}): {outcome}; AUC rises by {first:+.4f} in the first half of the"
+            f" rounds and by {last:+.4f} in the second"
+        )
+    panel = Panel("convergence", "round", f"AUC on {task.data.name}", lines)
+    return measure_plan(name, task, Plan([], [], panels=[panel], remarks=remarks), [seed], cache)
+
+
+def figure_7(scale: Scale) -> Plan:
+    """The reader's model without short-term or without long-term interest."""
+    whole = {"both": {}, "without short-term": {"model__short_term": False}}
+    whole["without long-term"] = {"model__long_term": False}
+    cells = []
+    for label, method in (("FedNewsRec", "fednewsrec"), ("without noise", "fedrec")):
+        cells += [
+            Cell(f"{label}: {line}", scale.method(method, "fednewsrec", **changes)) for line, changes in whole.items()
+        ]
+    statements = [
+        Statement(f"Both are better than {line} ({label})", (f"{label}: both", 0.0), (f"{label}: {line}", 0.0))
+        for label in ("FedNewsRec", "without noise")
+        for line in ("without short-term", "without long-term")
+    ]
+    return Plan(cells, statements, remarks=(_NOT_PRINTED, _FEW))

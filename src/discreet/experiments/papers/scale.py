@@ -1,0 +1,62 @@
+"""How large an experiment is: small, for two cores and minutes, or as the papers have it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.methods.method import Method
+from discreet.methods.method_registry import has_setting, make_method
+from discreet.methods.published.paper_presets import PAPER_PRESETS
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Settings that all cells of a paper share.
+
+    Attributes:
+        settings: By name, as `--set` takes them: `rate` for every method that has one, `fedrec.rate` for that alone.
+        by_model: The same for all methods that train a model, by the model's name.
+        seeds: How often each cell is trained.
+        world_readers: How many readers a generated world has, where no data is given; 0 if data must be given.
+        fractions: The shares r of FedNewsRec's Figure 6, which its text does not name.
+    """
+
+    settings: Mapping[str, Any]
+    by_model: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    seeds: int = 1
+    world_readers: int = 0
+    fractions: tuple[float, ...] = (0.01, 0.02, 0.05)
+
+    def method(self, name: str, model: str | None = None, **changes: Any) -> Method:
+        """A method with the settings of this scale, and some changed (`model__x` is the model's setting x)."""
+        chosen: dict[str, Any] = {} if model is None else {"model": model}
+        for key, value in self.settings.items():
+            owner, _, setting = key.rpartition(".")
+            if owner in ("", name) and has_setting(name, setting):
+                chosen[setting] = value
+        chosen |= self.by_model.get(model or "", {})
+        return make_method(name, chosen | {key.replace("__", "."): value for key, value in changes.items()})
+
+
+_SMALL = Scale(
+    {
+        "preset": "small",
+        "rounds": 100,
+        "fraction": 0.03,
+        "rate": 0.01,
+        "centralized.rate": 0.001,
+        "fednewsrec.rate": 0.5,
+    },
+    {"plm_nr": {"rate": 0.001}},
+    world_readers=3000,
+)
+
+
+SCALES = ("small", "paper")
+
+
+def scale_of(paper: str, name: str) -> Scale:
+    """One of `SCALES`, for a paper."""
+    return _SMALL if name == "small" else Scale(PAPER_PRESETS[f"{paper}-paper"].settings, seeds=5)

@@ -1,0 +1,115 @@
+"""The news papers' tables and figures: every plan at both scales, and one statement of each, trained for one round."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from discreet.cli import run
+from discreet.data.synthetic import news_world
+from discreet.evaluation.metrics import METRICS
+from discreet.experiments.cache import MeasurementCache
+from discreet.experiments.papers.cells import Cell, Plan, Statement, measure_plan
+from discreet.experiments.papers.fednewsrec_paper import figure_6
+from discreet.experiments.papers.news_experiments import NEWS_EXPERIMENTS
+from discreet.experiments.papers.scale import SCALES, Scale, scale_of
+from discreet.methods.method import TrainingTask
+from discreet.methods.method_registry import make_method
+
+PLANS = {name: experiment for name, experiment in NEWS_EXPERIMENTS.items() if experiment.plan is not None}
+ONE_ROUND = Scale({"preset": "small", "rounds": 1, "fraction": 0.05, "rate": 0.01}, fractions=(0.05,))
+
+
+@pytest.fixture(scope="module")
+def task() -> TrainingTask:
+    return TrainingTask(news_world(120, seed=3), "hashed")
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("name", list(PLANS))
+def test_statements_speak_of_cells_that_differ(name: str, scale: str) -> None:
+    experiment = PLANS[name]
+    assert experiment.plan is not None
+    plan = experiment.plan(scale_of(experiment.paper, scale))
+    places = [(cell.line, cell.x) for cell in plan.cells]
+    assert len(set(places)) == len(places)
+    assert plan.statements
+    for statement in plan.statements:
+        assert statement.above in places
+        assert statement.below in places
+        assert statement.above != statement.below
+    assert all(set(cell.printed) in (set(), set(METRICS)) for cell in plan.cells)
+
+
+@pytest.mark.parametrize("name", list(PLANS))
+def test_one_statement_is_measured_and_written(name: str, task: TrainingTask, tmp_path: Path) -> None:
+    experiment = PLANS[name]
+    assert experiment.plan is not None
+    whole = experiment.plan(ONE_ROUND)
+    first = whole.statements[0]
+    cells = [cell for cell in whole.cells if (cell.line, cell.x) in (first.above, first.below)]
+    plan = replace(whole, cells=cells, statements=[first])
+    found = measure_plan(name, task, plan, [0], MeasurementCache())
+    found.save(tmp_path)
+    told = json.loads((tmp_path / f"{name}.json").read_text())
+    assert len(told["rows"]) == 2
+    assert told["verdicts"][0].startswith(first.words)
+    assert (tmp_path / f"{name}.svg").read_text().startswith("<?xml")
+    assert cells[0].line in (tmp_path / f"{name}.md").read_text()
+
+
+def test_a_curve_is_drawn_once_and_kept(task: TrainingTask, tmp_path: Path) -> None:
+    cache = MeasurementCache(tmp_path / "measurements")
+    found = figure_6("fednewsrec-figure-6", task, ONE_ROUND, 0, cache)
+    found.save(tmp_path)
+    assert (tmp_path / "fednewsrec-figure-6-convergence.svg").exists()
+    kept = sorted((tmp_path / "measurements").iterdir())
+    again = figure_6("fednewsrec-figure-6", task, ONE_ROUND, 0, cache)
+    assert again.to_json() == found.to_json()
+    assert sorted((tmp_path / "measurements").iterdir()) == kept
+
+
+def test_a_verdict_follows_the_paired_difference(task: TrainingTask) -> None:
+    content, random = Cell("content", make_method("content", {})), Cell("random", make_method("random", {}))
+    good, bad = ("content", 0.0), ("random", 0.0)
+    statements = [
+        Statement("right", good, bad),
+        Statement("wrong", bad, good),
+        Statement("same", good, good, alike=True),
+        Statement("unlike", good, bad, alike=True),
+        Statement("open", good, good),
+    ]
+    verdicts = measure_plan("words", task, Plan([content, random], statements), [0], MeasurementCache()).verdicts()
+    outcomes = ["comes out", "the opposite comes out", "comes out", "does not come out", "is not decided"]
+    assert [verdict.split(" (")[0].split(": ")[1] for verdict in verdicts] == outcomes
+
+
+def test_serving_budgets_share_one_training(task: TrainingTask, monkeypatch: pytest.MonkeyPatch) -> None:
+    method = ONE_ROUND.method("privaterec", "nrms")
+    trained = []
+    train = type(method).train
+    monkeypatch.setattr(
+        type(method), "train", lambda self, *rest, **more: trained.append(self) or train(self, *rest, **more)
+    )
+    cells = [Cell("a", ONE_ROUND.method("privaterec", "nrms", epsilon_serving=x), x=x) for x in (1.0, 10.0)]
+    cells.append(Cell("a", method, x=100.0))
+    measure_plan("serving", task, Plan(cells, [], "ε"), [0], MeasurementCache())
+    assert len(trained) == 1
+
+
+def test_what_cannot_be_reproduced_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = ["--out", str(tmp_path / "out")]
+    ratings = tmp_path / "r.csv"
+    ratings.write_text("user,item,rating\n1,1,3\n")
+    for arguments, line in (
+        (["reproduce"], "name a table or figure, or say --all"),
+        (["reproduce", "privaterec-table-1", "--scale", "huge"], "--scale is small or paper"),
+        (["reproduce", "privaterec-table-1", "--scale", "paper"], "needs the data set that the paper has"),
+        (["reproduce", "privaterec-table-1", str(ratings)], "is no news data set"),
+        (["reproduce", "privaterec-table-1", str(tmp_path / "nowhere")], "does not exist"),
+    ):
+        assert run([*arguments, *out]) == 2
+        assert line in capsys.readouterr().err
