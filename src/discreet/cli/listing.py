@@ -12,12 +12,13 @@ from discreet.errors import MissingExtraError
 from discreet.extras import needing_extras
 from discreet.plugins import load_plugins, summary
 from discreet.progress import notice
+from discreet.protocol.infinity import to_plain
 
 Rows = list[dict[str, Any]]
 
 
 def list_all(as_json: AsJson = False) -> None:
-    """Show methods with their settings, models, privacy mechanisms, vendors' methods, data formats, experiments."""
+    """Show methods with their settings, models, privacy mechanisms, vendors' methods, data formats, presets, experiments."""
     load_plugins()
     found: dict[str, Rows | None] = {}
     for kind, rows_of in _KINDS.items():
@@ -69,8 +70,24 @@ def _experiments() -> Rows:
     from discreet.experiments.papers.news_experiments import NEWS_EXPERIMENTS
     from discreet.experiments.reproduce import EXPERIMENTS
 
-    both = {**NEWS_EXPERIMENTS, **EXPERIMENTS}
-    return [{"experiment": name, "about": experiment.about} for name, experiment in both.items()]
+    about = {name: one.about for name, one in NEWS_EXPERIMENTS.items()}
+    about |= {name: one.about for name, one in EXPERIMENTS.items()}
+    return [{"experiment": name, "about": words} for name, words in about.items()]
+
+
+def _presets() -> Rows:
+    from discreet.methods.published.paper_presets import PAPER_PRESETS
+
+    return [
+        {
+            "preset": name,
+            "about": f"{one.about}: {', '.join(one.methods)} with {one.model}",
+            "settings": {key: {"type": type(value).__name__, "default": value} for key, value in one.settings.items()},
+            "epsilons": [to_plain(epsilon) for epsilon in one.epsilons],
+            "not_stated": dict(one.not_stated),
+        }
+        for name, one in PAPER_PRESETS.items()
+    ]
 
 
 _KINDS: dict[str, Callable[[], Rows]] = {
@@ -79,6 +96,7 @@ _KINDS: dict[str, Callable[[], Rows]] = {
     "mechanisms": _mechanisms,
     "vendor_methods": _vendor_methods,
     "formats": _formats,
+    "presets": _presets,
     "experiments": _experiments,
 }
 _TITLES = {
@@ -87,6 +105,7 @@ _TITLES = {
     "mechanisms": "Mechanism",
     "vendor_methods": "Vendors' method",
     "formats": "Data format",
+    "presets": "Preset",
     "experiments": "Experiment",
 }
 
@@ -96,6 +115,8 @@ def _show(title: str, rows: Rows) -> None:
     for row in rows:
         chosen = [f"{name}={given['default']}" for name, given in row.get("settings", {}).items()]
         settings = f"\n[dim]settings: {', '.join(chosen)}[/]" if chosen else ""
+        for name, why in row.get("not_stated", {}).items():
+            settings += f"\n[dim]not stated: {name} ({why})[/]"
         table.add_row(str(next(iter(row.values()))), f"{row['about']}{settings}")
     console.print(table)
     console.print()
