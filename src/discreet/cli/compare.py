@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -38,6 +39,10 @@ def compare(
         typer.Option(help="Which methods, separated by commas ('discreet list' names them); default all baselines."),
     ] = None,
     model: Annotated[str | None, typer.Option(help="The model for the methods that train one.")] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(help="The methods, model, settings and budgets of a paper: fednewsrec-paper, privaterec-paper."),
+    ] = None,
     settings: Settings = None,
     epsilon: Annotated[
         str | None,
@@ -87,10 +92,17 @@ def compare(
     from discreet.experiments.report import save_report
     from discreet.methods.method import TrainingTask
     from discreet.methods.method_registry import BASELINES
+    from discreet.methods.published.paper_presets import paper_preset
 
-    names = [name.strip() for name in methods.split(",")] if methods is not None else list(BASELINES)
     given = {**parse_settings(settings, several=True), **({"model": model} if model else {})}
-    chosen = list(variants(names, given, parse_epsilons(epsilon)))
+    budgets: Sequence[float] = parse_epsilons(epsilon)
+    names = [name.strip() for name in methods.split(",")] if methods is not None else list(BASELINES)
+    if preset is not None:
+        paper = paper_preset(preset)
+        names = list(paper.methods) if methods is None else names
+        given |= {f"{name}.{key}": value for name in names for key, value in paper.settings_for(name, given).items()}
+        budgets = budgets or paper.epsilons
+    chosen = list(variants(names, given, budgets))
     news = open_with_train(data)
     if half:
         news = half_of_readers(news, seed)

@@ -18,7 +18,7 @@ Rows = list[dict[str, Any]]
 
 
 def list_all(as_json: AsJson = False) -> None:
-    """Show methods with their settings, models, privacy mechanisms, vendors' methods, data formats, presets, experiments."""
+    """Show methods and models with their settings, mechanisms, vendors' methods, formats, presets, experiments."""
     load_plugins()
     found: dict[str, Rows | None] = {}
     for kind, rows_of in _KINDS.items():

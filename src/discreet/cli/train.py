@@ -39,12 +39,20 @@ class Engine(StrEnum):
 
 def train(
     data: NewsPath,
-    method: Annotated[str, typer.Option(help="How to train; 'discreet list' names the methods and their settings.")],
     out: Annotated[Path, typer.Option(metavar="RUN", help="The folder that the run is written to.")],
+    method: Annotated[
+        str | None, typer.Option(help="How to train; 'discreet list' names the methods and their settings.")
+    ] = None,
     model: Annotated[
         str | None, typer.Option(help="The model to train; 'discreet list' names the models and their settings.")
     ] = None,
-    preset: Annotated[str | None, typer.Option(help="The model's sizes: small, or as published.")] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="The model's sizes: small, or as published. Or all settings of a paper: fednewsrec-paper,"
+            " privaterec-paper ('discreet list' shows them)."
+        ),
+    ] = None,
     rounds: Annotated[int | None, typer.Option(min=1, help="How many rounds to train.")] = None,
     epsilon: Annotated[str | None, typer.Option(help="The privacy budget of training; inf for no noise.")] = None,
     calibration: Annotated[
@@ -91,15 +99,25 @@ def train(
     from discreet.methods.method import TrainingTask
     from discreet.methods.method_registry import make_method
     from discreet.methods.node_rounds import NodeRounds
+    from discreet.methods.published.paper_presets import PAPER_PRESETS
     from discreet.methods.run import Run
     from discreet.methods.training import federated, train_to_run
 
-    given = {"model": model, "preset": preset, "rounds": rounds, "calibration": calibration, **parse_settings(settings)}
+    paper = PAPER_PRESETS.get(preset or "")
+    if method is None and paper is None:
+        raise DiscreetError("say how to train: --method, or a paper's --preset; 'discreet list' names both")
+    given = {"model": model, "rounds": rounds, "calibration": calibration, **parse_settings(settings)}
     chosen_settings = {name: value for name, value in given.items() if value is not None}
+    if paper is not None:
+        method = method or paper.methods[0]
+        chosen_settings = paper.settings_for(method, chosen_settings)
+    elif preset is not None:
+        chosen_settings["preset"] = preset
     if budgets := parse_epsilons(epsilon):
         if len(budgets) > 1:
             raise DiscreetError(f"--epsilon takes one budget to train with, not '{epsilon}'; 'compare' takes several")
         chosen_settings["epsilon"] = budgets[0]
+    assert method is not None
     chosen = make_method(method, chosen_settings)
     if superlink is not None and (engine is Engine.LOCAL or nodes is not None):
         raise DiscreetError("--superlink says which nodes there are: it goes with --engine flower, without --nodes")

@@ -23,7 +23,7 @@ from discreet.experiments.ranking_results import Comparison, MethodResult
 from discreet.methods.baselines import Baseline
 from discreet.methods.in_rounds import InRounds
 from discreet.methods.method import Method, Scores, State, TrainingTask, with_serving
-from discreet.methods.method_registry import has_setting, make_method, plain_settings, setting_names
+from discreet.methods.method_registry import has_setting, make_method, plain_settings, setting_names, settings_for
 from discreet.methods.settings import settings_of
 from discreet.models.model_registry import MODELS
 from discreet.privacy.guarantee import Guarantee
@@ -42,8 +42,7 @@ def variants(names: Sequence[str], settings: Mapping[str, Any], epsilons: Sequen
     if unknown := set(settings) - used:
         raise DiscreetError(f"none of {', '.join(names)} has a setting '{min(unknown)}'; see 'discreet list'")
     for name in names:
-        own = {key: value for key, value in settings.items() if has_setting(name, key)}
-        own |= {key.removeprefix(f"{name}."): value for key, value in settings.items() if key.startswith(f"{name}.")}
+        own = settings_for(name, settings)
         if "epsilon" in setting_names(name) and epsilons:
             own["epsilon"] = tuple(epsilons)
         swept = [value if isinstance(value, tuple) else (value,) for value in own.values()]

@@ -65,6 +65,12 @@ def has_setting(name: str, setting: str) -> bool:
     return setting in setting_names(name) or (trains and setting.startswith(OF_MODEL))
 
 
+def settings_for(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Of settings for several methods those of one: `rate` is for all that have it, `fedrec.rate` for that alone."""
+    own = {key: value for key, value in settings.items() if has_setting(name, key)}
+    return own | {key.removeprefix(f"{name}."): value for key, value in settings.items() if key.startswith(f"{name}.")}
+
+
 def setting_names(name: str) -> list[str]:
     """The settings that the method called `name` has, beside those of its model."""
     return [field.name for field in _fields(METHODS[name]) if field.name != FIELD]

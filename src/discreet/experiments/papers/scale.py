@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.methods.method import Method
-from discreet.methods.method_registry import has_setting, make_method
+from discreet.methods.method_registry import make_method, settings_for
 from discreet.methods.published.paper_presets import PAPER_PRESETS
 
 
@@ -31,13 +31,9 @@ class Scale:
 
     def method(self, name: str, model: str | None = None, **changes: Any) -> Method:
         """A method with the settings of this scale, and some changed (`model__x` is the model's setting x)."""
-        chosen: dict[str, Any] = {} if model is None else {"model": model}
-        for key, value in self.settings.items():
-            owner, _, setting = key.rpartition(".")
-            if owner in ("", name) and has_setting(name, setting):
-                chosen[setting] = value
-        chosen |= self.by_model.get(model or "", {})
-        return make_method(name, chosen | {key.replace("__", "."): value for key, value in changes.items()})
+        shared = settings_for(name, self.settings) | ({} if model is None else {"model": model})
+        changed = {key.replace("__", "."): value for key, value in changes.items()}
+        return make_method(name, {**shared, **self.by_model.get(model or "", {}), **changed})
 
 
 _SMALL = Scale(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.errors import DiscreetError
+from discreet.methods.method_registry import has_setting, settings_for
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,11 @@ class PaperPreset:
     settings: Mapping[str, Any]
     epsilons: tuple[float, ...] = ()
     not_stated: Mapping[str, str] = field(default_factory=dict)
+
+    def settings_for(self, method: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings of one method, with those `given` in place of the paper's."""
+        model = {"model": self.model} if has_setting(method, "model") else {}
+        return {**settings_for(method, self.settings), **model, **settings_for(method, given)}
 
 
 PAPER_PRESETS: dict[str, PaperPreset] = {
@@ -85,5 +91,5 @@ PAPER_PRESETS: dict[str, PaperPreset] = {
 def paper_preset(name: str) -> PaperPreset:
     """The preset of that name."""
     if name not in PAPER_PRESETS:
-        raise DiscreetError(f"there is no preset '{name}'; there are small, published, {', '.join(PAPER_PRESETS)}")
+        raise DiscreetError(f"there is no preset '{name}' of a paper; there are {', '.join(PAPER_PRESETS)}")
     return PAPER_PRESETS[name]
