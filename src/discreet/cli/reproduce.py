@@ -65,6 +65,10 @@ def reproduce(
 
     Example: discreet reproduce --all --scale small
     """
+    given = what or []
+    for path in map(Path, given if every else given[1:]):
+        if not path.exists():
+            raise InputError(path, "does not exist")
     require_extra("plots")
     from discreet.experiments.cache import MeasurementCache
     from discreet.experiments.papers.news_experiments import NEWS_EXPERIMENTS, reproduce_news
@@ -74,7 +78,6 @@ def reproduce(
     from discreet.progress import track
 
     known = [*NEWS_EXPERIMENTS, *EXPERIMENTS]
-    given = what or []
     if not every and not given:
         raise DiscreetError(f"name a table or figure, or say --all; there are {', '.join(known)}")
     names, paths = (known, given) if every else (given[:1], given[1:])
