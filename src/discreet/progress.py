@@ -94,3 +94,10 @@ def notice(message: str) -> None:
     progress = _progress.get()
     if progress is not None:
         progress.console.print(message, style="dim", highlight=False, markup=False, soft_wrap=True)
+
+
+def in_short(seconds: float) -> str:
+    """A time to wait in words: 40 s, 3 min, 2.5 h."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -177,7 +177,7 @@ def test_observations_of_an_item_without_ratings_are_weighed_against_the_prior(w
     part = without(world[2], [4])
     near, far = (QUICK.fit(part, prior=bias_known(6.0, deviation), seed=1) for deviation in (0.1, 1.0))
     nothing = QUICK.fit(part, seed=1)
-    biases = [model.items[:, 4, 0].mean() for model in (nothing, far, near)]
+    biases = [model.item_rows()[:, 4, 0].mean() for model in (nothing, far, near)]
     assert biases[0] < biases[1] < biases[2]
     assert biases[2] == pytest.approx(6.0, abs=0.2)
 

@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 
 from discreet.cli.options import AsJson, Overwrite, Seed, console, print_json
+from discreet.errors import DiscreetError
 from discreet.files import check_folder
 
 app = typer.Typer(help="Make and check data sets.", no_args_is_help=True)
@@ -28,6 +29,14 @@ def synth(
         typer.Option(min=10, help="How many articles the site publishes a day; by default it grows with the readers."),
     ] = None,
     ratings: Annotated[bool, typer.Option("--ratings", help="Make ratings of films instead of news.")] = False,
+    items: Annotated[int, typer.Option(min=1, help="With --ratings: how many films.")] = 4000,
+    count: Annotated[
+        int | None, typer.Option(min=1, help="With --ratings: about how many ratings (by default 165 a user).")
+    ] = None,
+    skew: Annotated[
+        float, typer.Option(min=0.0, help="With --ratings: how unequal films are; the k-th has (k + 60)^-SKEW.")
+    ] = 1.1,
+    half_stars: Annotated[bool, typer.Option("--half-stars", help="With --ratings: half stars, too.")] = False,
     overwrite: Overwrite = False,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -38,12 +47,18 @@ def synth(
     popularity, readers with several drifting interests. The same options always give the same bytes.
 
     Example: discreet data synth world --readers 20000
+
+    Few users and many films: discreet data synth films --ratings --readers 610 --items 9700 --count 100000 --half-stars
     """
     check_folder(out, overwrite=overwrite)
     from discreet.data.synthetic import news_world, ratings_world, write_mind, write_ratings
 
     if ratings:
-        write_ratings(ratings_world(readers, seed=seed), out, overwrite=overwrite)
+        try:
+            made = ratings_world(readers, items, count, half_stars=half_stars, skew=skew, seed=seed)
+        except ValueError as error:
+            raise DiscreetError(str(error)) from error
+        write_ratings(made, out, overwrite=overwrite)
     else:
         world = news_world(readers, train_days=days, articles_per_day=articles_per_day, seed=seed)
         write_mind(world, out, overwrite=overwrite)

@@ -82,10 +82,12 @@ def compare(
             metavar="LOW,HIGH", help="The lowest and highest rating there may be, if the source does not say."
         ),
     ] = None,
-    rank: Annotated[int, typer.Option(min=0, help="How many factors the vendors' own models have.")] = 24,
+    rank: Annotated[
+        int | None, typer.Option(min=0, help="How many factors the vendors' own models have (by default by size).")
+    ] = None,
     iterations: Annotated[
-        int, typer.Option(min=2, help="How many iterations they are sampled, a fifth thrown away.")
-    ] = 100,
+        int | None, typer.Option(min=2, help="How many iterations they are sampled, a fifth thrown away.")
+    ] = None,
     out: Annotated[
         Path, typer.Option(help="Folder for report.html, comparison.json and .md, plots and measurements.")
     ] = Path("vendors-report"),
@@ -130,9 +132,9 @@ def compare(
         reported=reported,
         seed=seed,
     )
-    model = GibbsMF(rank=rank, iterations=iterations, burn_in=iterations // 5)
-    chosen, refused = make_methods(names, budgets, Setting(model, design.distribution, vendors))
     opened = within_scale(ratings, open_ratings(ratings), scale)
+    model = GibbsMF.for_size(len(opened), rank, iterations)
+    chosen, refused = make_methods(names, budgets, Setting(model, design.distribution, vendors))
     comparison = run_comparison(opened, design, chosen, MeasurementCache(out / "measurements", fresh), refused)
     for refusal in refused:
         notice(f"refused: {refusal.method}, ε {refusal.epsilon:g}: {refusal.reason}")
@@ -145,6 +147,7 @@ def compare(
         return
     console.print(rich_table(comparison))
     say(f"{legend(comparison)} ▲▼: beyond chance (95 %). {comparison.reuse()}".rstrip())
+    say(f"The vendors' own models have {model.in_words()}.")
     for sentence in comparison.verdict():
         say(sentence)
     say(f"Report: {page}")

@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,10 @@ from discreet.errors import DiscreetError
 from discreet.experiments.cache import MeasurementCache
 from discreet.experiments.provenance import own_code
 from discreet.experiments.rating_results import BUCKETS, VendorComparison, VendorResult
-from discreet.progress import track
-from discreet.vendors.item_features import GROUP_EDGES, rating_counts
-from discreet.vendors.partition import Distribution, Fold, Sizes, folds, partition
+from discreet.progress import in_short, notice, status, track
+from discreet.vendors.gibbs import GibbsMF
+from discreet.vendors.item_features import GROUP_EDGES, local_prior, rating_counts
+from discreet.vendors.partition import Distribution, Fold, Sizes, folds, partition, pooled
 from discreet.vendors.vendor_method import Predictor, VendorMethod
 from discreet.vendors.vendor_registry import MethodRefusal
 
@@ -88,22 +90,31 @@ def compare(
     for deal in deals:
         _ = deal.parts
     data = fingerprint(ratings)
-    jobs = [(m, deal, fold) for deal in deals for fold in range(design.folds) for m in range(len(methods))]
     found = np.zeros((len(methods), design.partitions, design.folds, design.measured, 2, len(BUCKETS)))
     reused = np.zeros(len(methods), np.int64)
-    for number, deal, fold in track(jobs, "Comparing methods"):
+    missing: list[_Measurement] = []
+    for deal, fold, number, vendor in product(deals, range(design.folds), range(len(methods)), range(design.measured)):
         method = methods[number]
-        shared = _Lazily(method, deal.train(fold), deal.seed)
-        for vendor in track(range(design.measured), f"{method.name} at vendors"):
-            key = [data, own_code(type(method)), repr(method), *deal.key, fold, vendor]
-            measured = _cached(cache, method.name, key)
-            if measured is not None:
-                reused[number] += 1
-            else:
-                part = deal.parts[vendor][fold]
-                measured = errors(method.predictor(shared.value, vendor, part.train, deal.seed), part)
-                cache.put(method.name, key, {"errors": measured})
-            found[number, deal.number, fold, vendor] = measured
+        each = _Measurement(
+            number, deal, fold, vendor, [data, own_code(type(method)), repr(method), *deal.key, fold, vendor]
+        )
+        measured = _cached(cache, method.name, each.key)
+        if measured is None:
+            missing.append(each)
+        else:
+            found[each.place] = measured
+            reused[number] += 1
+    _say_how_long(methods, missing)
+    shared: _Lazily | None = None
+    for each in track(missing, "Measuring vendors"):
+        method, train = methods[each.method], each.deal.train(each.fold)
+        if shared is None or (shared.method, shared.deal, shared.fold) != (method, each.deal, each.fold):
+            shared = _Lazily(method, each.deal, each.fold)
+        status(f"{method.name}, vendor {each.vendor + 1}")
+        part = each.deal.parts[each.vendor][each.fold]
+        measured = errors(method.predictor(shared.value, each.vendor, train[each.vendor], each.deal.seed), part)
+        cache.put(method.name, each.key, {"errors": measured})
+        found[each.place] = measured
     results = [
         VendorResult(
             method.name,
@@ -176,13 +187,54 @@ class _Deal:
 
 
 @dataclass(frozen=True, eq=False)
+class _Measurement:
+    """One method at one vendor, in one fold of one partition."""
+
+    method: int
+    deal: _Deal
+    fold: int
+    vendor: int
+    key: list[Any]
+
+    @property
+    def place(self) -> tuple[int, int, int, int]:
+        """Where it stands in the table of all."""
+        return self.method, self.deal.number, self.fold, self.vendor
+
+
+@dataclass(frozen=True, eq=False)
 class _Lazily:
     """What vendors share, computed when it is first needed: not at all where everything is stored."""
 
     method: VendorMethod
-    train: list[Ratings]
-    seed: int
+    deal: _Deal
+    fold: int
 
     @cached_property
     def value(self) -> Any:
-        return self.method.share(self.train, self.seed)
+        return self.method.share(self.deal.train(self.fold), self.deal.seed)
+
+
+def _say_how_long(methods: Sequence[VendorMethod], missing: Sequence[_Measurement]) -> None:
+    """Time the first iterations of the vendors' own models, and tell whoever is watching what to expect."""
+    timed, others = 0.0, []
+    seconds: dict[tuple[GibbsMF, bool], float] = {}
+    for number, method in enumerate(methods):
+        todo = [each for each in missing if each.method == number]
+        model = getattr(method, "model", None)
+        if not todo:
+            continue
+        if not isinstance(model, GibbsMF):
+            others.append(method.name)
+            continue
+        pools = method.name == "full"
+        if (model, pools) not in seconds:
+            train = todo[0].deal.train(todo[0].fold)
+            own = pooled(train) if pools else train[todo[0].vendor]
+            seconds[model, pools] = model.expected_seconds(own, local_prior(own))
+        fits = len({(each.deal.number, each.fold) for each in todo}) if pools else len(todo)
+        timed += fits * seconds[model, pools]
+    if timed:
+        models = "; ".join(dict.fromkeys(model.in_words() for model, _ in seconds))
+        besides = f", and {', '.join(dict.fromkeys(others))} besides" if others else ""
+        notice(f"{len(missing)} measurements: about {in_short(timed)} for the vendors' own models ({models}){besides}")

@@ -18,9 +18,10 @@ GROUP_EDGES = (1, 5, 20, 100)
 
 def public_features(items: Items) -> NDArray[np.float64]:
     """Genres (each 0 or 1), their number, and a natural cubic spline in the year; standardised. Unknown years are 0."""
-    genres = sorted({genre for of_item in items.genres for genre in of_item})
-    member = np.array([[genre in of_item for genre in genres] for of_item in items.genres], np.float64)
-    member = member.reshape(len(items), len(genres))
+    genres = sorted({genre for of_item in set(items.genres) for genre in of_item})
+    sets = {of_item: number for number, of_item in enumerate(dict.fromkeys(items.genres))}
+    flags = np.array([[genre in of_item for genre in genres] for of_item in sets], np.float64)
+    member = flags.reshape(len(sets), len(genres))[[sets[of_item] for of_item in items.genres]]
     member = member[:, member.sum(axis=0) >= _MIN_OF_GENRE]
     return standardised(np.column_stack((member, member.sum(axis=1), _year_spline(items.years))))
 

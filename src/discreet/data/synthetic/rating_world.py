@@ -33,9 +33,17 @@ _RATINGS_PER_USER = 165
 
 
 def ratings_world(
-    users: int = 6000, items: int = 4000, ratings: int | None = None, *, half_stars: bool = False, seed: int = 0
+    users: int = 6000,
+    items: int = 4000,
+    ratings: int | None = None,
+    *,
+    half_stars: bool = False,
+    skew: float = _ZIPF_EXPONENT,
+    seed: int = 0,
 ) -> Ratings:
     """Generate about `ratings` ratings from 1 to 5 stars, no user rating a film twice.
+
+    The k-th film is rated as often as (k + 60)^-`skew`: the larger, the more films have a rating or none.
 
     By default 165 ratings for each user, as in MovieLens 1M, or a tenth of all pairs where that is less.
     Every user has at least 20 ratings where there are films enough, and at most half of all films. The same arguments
@@ -50,7 +58,7 @@ def ratings_world(
         raise ValueError(f"{ratings} ratings do not fit: at most half of the {users} × {items} pairs can be rated")
     streams = np.random.default_rng(seed).spawn(4)
     films, genres = draw_films(streams[0], items)
-    popularity = (np.arange(items) + _ZIPF_OFFSET) ** -_ZIPF_EXPONENT
+    popularity = (np.arange(items) + _ZIPF_OFFSET) ** -skew
     user, item = _pairs(streams[1], _activity(streams[1], users, items, ratings), popularity / popularity.sum())
 
     rng = streams[2]

@@ -22,6 +22,8 @@ from discreet.vendors.gibbs.random import fill_normal, row_stream
 _TILE = 4
 """Gram matrices are computed in tiles of 4 × 4, whose sums stay in the processor's registers."""
 _BLOCK, _STRIDE = 256, 272
+_PARTS = 64
+"""Among so many parts of the rows threads choose; each part has one room to work in."""
 _LANES = 8
 """So many rows are factorised at once, a row to a lane of the processor's vectors."""
 
@@ -29,7 +31,7 @@ _LANES = 8
 class Neighbours(NamedTuple):
     """The ratings of each row of one side: those of `row` are at `start[row]` up to `start[row + 1]`.
 
-    `order` is a random order of the rows, so that whoever cuts it evenly among threads cuts the work evenly.
+    `order` has the rows that are drawn, at random, so that whoever cuts it evenly among threads cuts the work evenly.
     """
 
     start: NDArray[np.int64]
@@ -55,13 +57,18 @@ class PseudoRows(NamedTuple):
 
 
 def neighbours(
-    row: NDArray[np.int32], other: NDArray[np.int32], value: NDArray[np.float32], rows: int, seed: int
+    row: NDArray[np.int32],
+    other: NDArray[np.int32],
+    value: NDArray[np.float32],
+    rows: int,
+    seed: int,
+    drawn: int | None = None,
 ) -> Neighbours:
-    """Ratings ordered by `row`."""
+    """Ratings ordered by `row`; the first `drawn` rows are drawn (by default all)."""
     by_row = np.argsort(row, kind="stable")
     start = np.zeros(rows + 1, np.int64)
     np.cumsum(np.bincount(row, minlength=rows), out=start[1:])
-    order = np.random.default_rng(seed).permutation(rows).astype(np.int32)
+    order = np.random.default_rng(seed).permutation(rows if drawn is None else drawn).astype(np.int32)
     return Neighbours(start, other[by_row], value[by_row], order)
 
 
@@ -188,49 +195,79 @@ def draw_rows(
     means: NDArray[np.float64],
     errors: NDArray[np.float64],
 ) -> None:
-    """Draw every row into `draws`; `means` gets the mean it was drawn around, `errors` its squared residuals' sum.
+    """Draw the rows of `order` into `draws`; `means` gets their means, `errors` the sums of their squared residuals.
 
     `others` is the other side's `design`; where that has weights, they multiply α rating by rating.
     """
-    rows, size = draws.shape
+    rows, size = len(ratings.order), draws.shape[1]
     tiled = (size + _TILE) // _TILE * _TILE
-    for chunk in prange((rows + _LANES - 1) // _LANES):
+    chunks = (rows + _LANES - 1) // _LANES
+    parts = min(chunks, _PARTS)
+    for part in prange(parts):
         block = np.zeros((tiled, _STRIDE), np.float32)
-        gram = np.zeros((tiled, tiled, _LANES))
-        factor = np.zeros((size, size, _LANES))
+        gram, factor = np.zeros((tiled, tiled, _LANES)), np.zeros((size, size, _LANES))
         mean, draw, normal = np.zeros((size, _LANES)), np.zeros((size, _LANES)), np.zeros(size)
-        for lane in range(_LANES):
-            row = ratings.order[min(chunk * _LANES + lane, rows - 1)]
-            first, end = ratings.start[row], ratings.start[row + 1]
-            for begin in range(first, end, _BLOCK):
-                count = min(end - begin, _BLOCK)
-                _gather(ratings.other, ratings.value, begin, count, others, block)
-                _add_gram(block, count, gram, lane)
-            group = prior.group[row]
+        for chunk in range(part * chunks // parts, (part + 1) * chunks // parts):
+            gram[:] = 0.0
+            _draw_chunk(
+                ratings, others, noise_precision, prior, known, key, draws, means, errors,
+                chunk, block, gram, factor, mean, draw, normal,
+            )  # fmt: skip
+
+
+@njit(cache=True, fastmath=True, error_model="numpy")
+def _draw_chunk(
+    ratings: Neighbours,
+    others: NDArray[np.float32],
+    noise_precision: NDArray[np.float64],
+    prior: RowPrior,
+    known: PseudoRows,
+    key: np.uint64,
+    draws: NDArray[np.float64],
+    means: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    chunk: int,
+    block: NDArray[np.float32],
+    gram: NDArray[np.float64],
+    factor: NDArray[np.float64],
+    mean: NDArray[np.float64],
+    draw: NDArray[np.float64],
+    normal: NDArray[np.float64],
+) -> None:
+    """Draw the rows of one chunk of `order`, one to a lane; the arrays from `block` on are room to work in."""
+    rows, size = len(ratings.order), draws.shape[1]
+    for lane in range(_LANES):
+        row = ratings.order[min(chunk * _LANES + lane, rows - 1)]
+        first, end = ratings.start[row], ratings.start[row + 1]
+        for begin in range(first, end, _BLOCK):
+            count = min(end - begin, _BLOCK)
+            _gather(ratings.other, ratings.value, begin, count, others, block)
+            _add_gram(block, count, gram, lane)
+        group = prior.group[row]
+        for i in range(size):
+            mean[i, lane] = noise_precision[row] * gram[i, size, lane]
+            for k in range(size):
+                mean[i, lane] += prior.precision[group, i, k] * prior.mean[row, k]
+            for k in range(i, size):
+                factor[i, k, lane] = noise_precision[row] * gram[i, k, lane] + prior.precision[group, i, k]
+        for p in range(known.start[row], known.start[row + 1]):
             for i in range(size):
-                mean[i, lane] = noise_precision[row] * gram[i, size, lane]
-                for k in range(size):
-                    mean[i, lane] += prior.precision[group, i, k] * prior.mean[row, k]
+                mean[i, lane] += known.direction[p, i] * known.value[p]
                 for k in range(i, size):
-                    factor[i, k, lane] = noise_precision[row] * gram[i, k, lane] + prior.precision[group, i, k]
-            for p in range(known.start[row], known.start[row + 1]):
-                for i in range(size):
-                    mean[i, lane] += known.direction[p, i] * known.value[p]
-                    for k in range(i, size):
-                        factor[i, k, lane] += known.direction[p, i] * known.direction[p, k]
-            fill_normal(row_stream(key, row), normal)
-            draw[:, lane] = normal
-        _factorise(factor)
-        _solve_lower(factor, mean)
-        draw += mean
-        _solve_upper(factor, mean)
-        _solve_upper(factor, draw)
-        for lane in range(min(_LANES, rows - chunk * _LANES)):
-            row = ratings.order[chunk * _LANES + lane]
-            error = gram[size, size, lane]
-            for i in range(size):
-                means[row, i], draws[row, i] = mean[i, lane], draw[i, lane]
-                error += draw[i, lane] * (gram[i, i, lane] * draw[i, lane] - 2.0 * gram[i, size, lane])
-                for k in range(i + 1, size):
-                    error += 2.0 * gram[i, k, lane] * draw[i, lane] * draw[k, lane]
-            errors[row] = max(error, 0.0)
+                    factor[i, k, lane] += known.direction[p, i] * known.direction[p, k]
+        fill_normal(row_stream(key, row), normal)
+        draw[:, lane] = normal
+    _factorise(factor)
+    _solve_lower(factor, mean)
+    draw += mean
+    _solve_upper(factor, mean)
+    _solve_upper(factor, draw)
+    for lane in range(min(_LANES, rows - chunk * _LANES)):
+        row = ratings.order[chunk * _LANES + lane]
+        error = gram[size, size, lane]
+        for i in range(size):
+            means[row, i], draws[row, i] = mean[i, lane], draw[i, lane]
+            error += draw[i, lane] * (gram[i, i, lane] * draw[i, lane] - 2.0 * gram[i, size, lane])
+            for k in range(i + 1, size):
+                error += 2.0 * gram[i, k, lane] * draw[i, lane] * draw[k, lane]
+        errors[row] = max(error, 0.0)

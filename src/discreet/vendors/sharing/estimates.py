@@ -6,6 +6,7 @@ distribution over the items is learnt from the released values themselves (maxim
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,8 @@ RATING_WEIGHT = 0.063
 
 _GRID = 60
 _ITERATIONS = 60
+_LEARNT_FROM = 4000
+"""From so many items, evenly spread over the catalogue, the distribution of weights is learnt."""
 _MIN_WEIGHT = 0.02
 _MIN_PRECISION = 1e-3
 
@@ -107,8 +110,8 @@ def _mixture(log_likelihood: Floats) -> Floats:
     """The posterior over the grid of each row, with the grid's weights at (nearly) their maximum likelihood."""
     likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
     prior = np.full(likelihood.shape[1], 1 / likelihood.shape[1])
+    some = likelihood[:: math.ceil(len(likelihood) / _LEARNT_FROM)]
     for _ in range(_ITERATIONS):
-        posterior = likelihood * prior
-        posterior /= posterior.sum(axis=1, keepdims=True)
-        prior = posterior.mean(axis=0)
-    return np.asarray(posterior)
+        prior = prior * (some / (some @ prior)[:, None]).mean(axis=0)
+    posterior = likelihood * prior
+    return np.asarray(posterior / posterior.sum(axis=1, keepdims=True))
