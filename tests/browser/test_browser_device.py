@@ -64,9 +64,13 @@ def test_every_vector_and_every_answer_in_chromium(page: Any) -> None:
       const changed = vectors.slice(0, 1).map((v) => ({ ...v, seed: v.seed + 1 }));
       const releases = await import("/web/device/releases.js");
       const verdicts = wrongVerdicts(answers, await import("/web/device/check.js"));
-      return { ...checkVectors(vectors, releases), notices: checkVectors(changed, releases).wrong.length, verdicts };
+      const { wrongRankings } = await import("/support/ranking_vectors.mjs");
+      const ranked = await (await fetch("/vectors/ranking_vectors.json")).json();
+      const parts = await Promise.all(["personal", "ranking"].map((name) => import(`/web/device/${name}.js`)));
+      const found = { verdicts, rankings: wrongRankings(ranked, ...parts) };
+      return { ...checkVectors(vectors, releases), notices: checkVectors(changed, releases).wrong.length, ...found };
     }""")
-    assert result["wrong"] == result["verdicts"] == []
+    assert result["wrong"] == result["verdicts"] == result["rankings"] == []
     assert result["vectors"] > 500
     assert result["notices"] == 1, "other bytes must give another release, or the comparison says nothing"
 

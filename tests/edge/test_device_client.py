@@ -127,7 +127,7 @@ def test_a_damaged_copy_is_fetched_again(
     assert again.refresh().articles == 40
 
 
-@pytest.mark.parametrize("kept", [b"", b"{", b"[]", b"\xff\xfe", b'{"api": 2}', b"[" * 100_000])
+@pytest.mark.parametrize("kept", [b"", b"{", b"[]", b"\xff\xfe", b'{"api": 3}', b"[" * 100_000])
 def test_a_damaged_model_file_is_one_line(tmp_path: Path, server: PublisherServer, clock: Clock, kept: bytes) -> None:
     client_of(server, tmp_path, clock).refresh()
     (tmp_path / "model.json").write_bytes(kept)
@@ -165,7 +165,7 @@ def test_never_reached_is_one_clear_line(tmp_path: Path, clock: Clock) -> None:
         client.front()
 
 
-@pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}", b'{"api": 1}', b'{"api": 2, "epsilon": 3}'])
+@pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}", b'{"api": 1}', b'{"api": 3, "epsilon": 3}'])
 def test_nonsense_is_a_problem_and_not_an_exception(server: PublisherServer, client: ReaderClient, body: bytes) -> None:
     server.answers_with = HttpReply(200, body, {})
     assert client.refresh().problem is not None
@@ -264,7 +264,7 @@ class TestOtherTerms:
             ({"schedule": {"start": "2026-01-01T00:00:00+00:00", "length_seconds": 3600}}, "out of range"),
             ({"schedule": {"start": "2026-02-31T00:00:00+00:00", "length_seconds": WEEK}}, "no date"),
             ({"schedule": {"start": "2099-01-01T00:00:00+00:00", "length_seconds": WEEK}}, "begins on 2099"),
-            ({"vectors": {"dimension": 8, "scale": 0.1, "centre": [0.0]}}, "1 numbers"),
+            ({"vectors": {"dimension": 8, "scale": 0.1, "unit": 1.0, "centre": [0.0]}}, "1 numbers"),
             ({"api": 1}, "model.api"),
         ],
     )

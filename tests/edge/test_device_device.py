@@ -15,6 +15,7 @@ from device_tools import Clock, catalogue_of, device_of, slate_of, terms_of
 from discreet.edge.reader.device import Device
 from discreet.edge.reader.device_catalogue import Article, DeviceCatalogue
 from discreet.edge.reader.history import ShownSlate
+from discreet.edge.reader.publisher_terms import HistoryWeights
 from discreet.edge.reader.reader_settings import ReaderSettings
 from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Adjacency, Status
@@ -190,7 +191,7 @@ class TestLabels:
 
     def test_the_name_of_a_slate_is_made_from_all_that_it_is(self) -> None:
         slate = ShownSlate("ab", "m", ("N1", "Ü2"), "s")
-        text = '[2,"m","ab","s",["N1","Ü2"]]'
+        text = '[3,"m","ab","s",["N1","Ü2"]]'
         assert slate.name == hashlib.sha256(text.encode()).hexdigest()[:32]
         others = [
             ShownSlate("ac", "m", ("N1", "Ü2"), "s"),
@@ -407,7 +408,7 @@ class TestForget:
 class TestRanking:
     def test_score_is_base_plus_likeness_to_the_history(self, device: Device, server: PublisherServer) -> None:
         device.clicked("N3")
-        terms = device.terms
+        device.terms = terms = replace(device.terms, weights=HistoryWeights(interest=2.0))
         ranked = {shown.article.id: shown for shown in device.rank()}
         assert set(ranked) == set(server.articles) - {"N3"}
         vector = {a.id: [int.from_bytes(bytes([b]), signed=True) for b in a.vector] for a in device.catalogue}

@@ -29,9 +29,9 @@ def test_the_answers_for_other_devices_are_up_to_date() -> None:
 
 
 def test_integers_are_integers_and_numbers_are_floats() -> None:
-    model = check("model", {**ANSWERS["model"], "topics": 6.0, "content_weight": 2})
+    model = check("model", {**ANSWERS["model"], "topics": 6.0, "weights": {**ANSWERS["model"]["weights"], "mean": 2}})
     assert type(model["topics"]) is int
-    assert type(model["content_weight"]) is float
+    assert type(model["weights"]["mean"]) is float
 
 
 def test_an_answer_has_a_largest_size() -> None:

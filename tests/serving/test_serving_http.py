@@ -105,7 +105,7 @@ def soon(client, names, *, there):
 
 
 def test_the_model_says_what_is_asked_for_and_what_each_ranking_costs(client, model):
-    assert model["api"] == 2
+    assert model["api"] == 3
     assert model["topics"] == TOPICS
     assert model["epsilon"] == {"sketch": 0.7, "label": 0.3, "lifetime": 1.0}
     assert [ranking["name"] for ranking in model["rankings"]] == ["local", "shortlist", "server"]
@@ -435,7 +435,7 @@ def test_the_page_of_the_description_has_the_fields_of_every_message(client):
     page = client.get("/docs").text
     for name in ("RecommendRequest", "SketchReport", "LabelReport", "NewArticle", "CatalogueAnswer", "ModelAnswer"):
         assert f'<h2 id="{name}">' in page
-    for field in ("max_age_hours", "signature", "published", "front_bases", "content_weight", "image"):
+    for field in ("max_age_hours", "signature", "published", "front_bases", "weights", "categories", "image"):
         assert f"<code>{field}</code>" in page
     assert "at most 500" in page
     assert "array of" in page

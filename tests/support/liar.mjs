@@ -113,7 +113,7 @@ export class Liar extends Publisher {
       { epsilon: { sketch, label, lifetime: pick(draw, [1, 2, 10, 0.5, 100]) } }, { reports: draw() < 0.7 }, { diversity: draw() },
       { schedule: { ...model.schedule, length_seconds: pick(draw, [DAY, 3600, 7 * DAY, 60, 1]) } }, { topics: pick(draw, [4, 5, 3, 1, 1024]) },
       { ranking: pick(draw, ["local", "shortlist", "server"]) }, { shortlist_size: pick(draw, [1, 5, 14, 26, 500]) },
-      { space: `space-${++this.made}` }, { model: `model-${++this.made}`, space: `space-${this.made}` }, { content_weight: 1e6 },
+      { space: `space-${++this.made}` }, { model: `model-${++this.made}`, space: `space-${this.made}` }, { weights: { interest: 1e6, mean: 1e6, nearest: -1e6, category: 1e6 } },
     ];
     this.model = { ...model, ...pick(draw, changes) };
   }

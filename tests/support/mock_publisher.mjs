@@ -13,10 +13,10 @@ export function base64(bytes) {
 
 export function terms(changes = {}) {
   return {
-    api: 2, model: "model-1", space: "space-1", topics: 6, epsilon: { sketch: 0.7, label: 0.3, lifetime: 1 }, unit: "click",
+    api: 3, model: "model-1", space: "space-1", topics: 6, epsilon: { sketch: 0.7, label: 0.3, lifetime: 1 }, unit: "click",
     adjacency: "substitute", schedule: { start: "2026-01-01T00:00:00+00:00", length_seconds: WEEK }, ranking: "shortlist",
-    shortlist_size: 30, diversity: 0, content_weight: 2, reports: true, words: [], rankings: [],
-    vectors: { dimension: DIMENSION, scale: 0.01, centre: Array.from({ length: DIMENSION }, (_, i) => 0.01 * i) }, ...changes,
+    shortlist_size: 30, diversity: 0, weights: { interest: 2, mean: 0, nearest: 0, category: 0 }, categories: [], reports: true, words: [], rankings: [],
+    vectors: { dimension: DIMENSION, scale: 0.01, unit: 1, centre: Array.from({ length: DIMENSION }, (_, i) => 0.01 * i) }, ...changes,
   };
 }
 

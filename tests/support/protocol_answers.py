@@ -15,7 +15,7 @@ from typing import Any
 PATH = Path(__file__).parents[1] / "protocol" / "answers.json"
 
 MODEL: dict[str, Any] = {
-    "api": 2,
+    "api": 3,
     "model": "m1",
     "space": "s1",
     "topics": 6,
@@ -25,8 +25,9 @@ MODEL: dict[str, Any] = {
     "schedule": {"start": "2026-01-01T00:00:00+00:00", "length_seconds": 604800},
     "ranking": "shortlist",
     "shortlist_size": 30,
-    "content_weight": 2.0,
-    "vectors": {"dimension": 2, "scale": 0.01, "centre": [0, 0.5]},
+    "weights": {"interest": 2.0, "mean": 0.5, "nearest": 0, "category": 0.25},
+    "vectors": {"dimension": 2, "scale": 0.01, "unit": 0.5, "centre": [0, 0.5]},
+    "categories": [{"name": "food", "share": 0.5}],
     "reports": True,
 }
 ARTICLE: dict[str, Any] = {"id": "N1", "title": "A title", "category": "food", "topic": 3, "vector": "AAE="}
@@ -100,8 +101,13 @@ BAD: list[tuple[str, str, Place, str | None]] = [
     ("an epoch of a century", "model", ("schedule", "length_seconds"), "3153600000"),
     ("another ranking", "model", ("ranking",), '"constructor"'),
     ("a shortlist of 501", "model", ("shortlist_size",), "501"),
-    ("a weight that drowns all", "model", ("content_weight",), "1e300"),
+    ("a weight that drowns all", "model", ("weights", "mean"), "1e300"),
     ("a scale of 0", "model", ("vectors", "scale"), "0"),
+    ("a unit of 0", "model", ("vectors", "unit"), "0"),
+    ("weights without one", "model", ("weights", "category"), None),
+    ("a category without a share", "model", ("categories", 0, "share"), None),
+    ("a share of 0", "model", ("categories", 0, "share"), "0"),
+    ("categories as an object", "model", ("categories",), "{}"),
     ("a centre of text", "model", ("vectors", "centre"), '["0", "0.5"]'),
     ("a centre with a hole", "model", ("vectors", "centre"), "[0, null]"),
     ("a centre of 1025", "model", ("vectors", "centre"), json.dumps([0] * 1025)),

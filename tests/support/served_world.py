@@ -50,7 +50,7 @@ def small_world(readers=60, seed=0):
 class StandInModel:
     """Obeys the interface of a served model; its only learning is public topics."""
 
-    epsilon_sketch, epsilon_label, hide_length, content_weight = 0.7, 0.3, False, 1.0
+    epsilon_sketch, epsilon_label, hide_length, device_weights = 0.7, 0.3, False, {"interest": 1.0}
     uses_labels = True
 
     def __init__(self, titles, topics=TOPICS, hide_length=False):

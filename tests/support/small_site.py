@@ -40,7 +40,7 @@ def answers_of(articles: list[dict[str, Any]], *, page_size: int = 512, front: i
     """What the publisher of these articles answers, by path; the first ones are the best."""
     bases = np.linspace(1, 0, len(articles)).astype("<f4")
     model = {
-        "api": 2,
+        "api": 3,
         "model": "m",
         "space": "s",
         "topics": TOPICS,
@@ -51,8 +51,9 @@ def answers_of(articles: list[dict[str, Any]], *, page_size: int = 512, front: i
         "ranking": "local",
         "shortlist_size": 200,
         "diversity": 0.3,
-        "content_weight": 1.0,
-        "vectors": {"dimension": DIMENSION, "scale": 0.01, "centre": [0.0] * DIMENSION},
+        "weights": {"interest": 1.0, "mean": 0.0, "nearest": 0.0, "category": 0.0},
+        "categories": [],
+        "vectors": {"dimension": DIMENSION, "scale": 0.01, "unit": 1.0, "centre": [0.0] * DIMENSION},
         "reports": False,
     }
     cut = [articles[at : at + page_size] for at in range(0, len(articles), page_size)]

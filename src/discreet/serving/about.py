@@ -16,14 +16,17 @@ from discreet.errors import InputError
 from discreet.privacy.guarantee import shown_epsilon
 from discreet.privacy.ledger import Schedule
 from discreet.privacy.mechanisms.attention import ClippedAttention
-from discreet.protocol.check import API
+from discreet.protocol.check import API, SCHEMA
 from discreet.protocol.infinity import to_plain
 from discreet.serving.catalogue_pages import CataloguePages
+from discreet.serving.category_shares import category_shares
 from discreet.serving.model import Served
 from discreet.serving.snapshot import Snapshot
 
 Ranking = Literal["local", "shortlist", "server"]
 RANKINGS: tuple[Ranking, ...] = ("local", "shortlist", "server")
+FEATURES: tuple[str, ...] = tuple(SCHEMA["model"]["properties"]["weights"]["properties"])
+"""Of a reader's history, as devices make them (`edge.reader.personal_scores`)."""
 VISITS_A_DAY = 10
 """How often a reader is taken to ask for articles, for the figures in bytes a day."""
 _DAY = 86_400
@@ -146,8 +149,14 @@ def document(
             }
             for name in (RANKINGS if model.epsilon_sketch else RANKINGS[:1])
         ],
-        "vectors": {"dimension": len(model.centre), "scale": scale, "centre": [float(x) for x in model.centre]},
-        "content_weight": float(model.content_weight),
+        "vectors": {
+            "dimension": len(model.centre),
+            "scale": scale,
+            "unit": float(getattr(model, "unit", 1.0)),
+            "centre": [float(x) for x in model.centre],
+        },
+        "weights": {name: float(model.device_weights.get(name, 0.0)) for name in FEATURES},
+        "categories": category_shares(snapshot) if model.device_weights.get("category") else [],
         "guarantee": guarantee.to_json(),
         "words": promise(model, offer),
         "reports": offer.reports,

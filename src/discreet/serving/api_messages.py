@@ -240,7 +240,8 @@ class ModelAnswer(BaseModel):
     diversity: float
     rankings: list[dict[str, Any]]
     vectors: dict[str, Any]
-    content_weight: float
+    weights: dict[str, float]
+    categories: list[dict[str, Any]]
     guarantee: dict[str, Any]
     words: list[str]
     reports: bool

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -73,7 +73,7 @@ class BasisModel:
     epsilon_label: ClassVar[float] = 0.0
     uses_labels: ClassVar[bool] = False
     hide_length: ClassVar[bool] = True
-    content_weight: ClassVar[float] = 1.0
+    device_weights: ClassVar[Mapping[str, float]] = {"interest": 1.0}
 
     method: PrivateRec
     network: NewsModel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -61,8 +61,8 @@ class Served(Protocol):
         ...
 
     @property
-    def content_weight(self) -> float:
-        """What the similarity of titles counts for, where a device ranks."""
+    def device_weights(self) -> Mapping[str, float]:
+        """What a device makes of its history, by feature (`about.FEATURES`); the others count nothing."""
         ...
 
     @property

@@ -1,9 +1,8 @@
 """The model of `front_page`, with or without a run: public weights over public text, and popularity from noised sums.
 
-The device ranks by base + w · v·(h̄ − centre). The weights are those of `front_page`, which were fitted to generated
-worlds: no click has a part in them. The base is recency and popularity, a log rate that sums have taught
-(`serving.learning`). Before any sum has come it is the same for all. Of the features of `front_page` the device here
-knows the similarity to the mean of the history; the weight of the nearest article goes to it, too.
+The device ranks by the base and by what it makes of its own history (`edge.reader.personal_scores`). The weights are
+those of `front_page`, which were fitted to generated worlds: no click has a part in them. The base is recency and
+popularity, a log rate that sums have taught (`serving.learning`). Before any sum has come it is the same for all.
 """
 
 from __future__ import annotations
@@ -31,6 +30,7 @@ from discreet.text.word_vectors import unit_rows
 MAX_REFERENCE = 500
 """Titles that say what titles of this publisher have in common."""
 _MAX_TOPICS, _TITLES_A_TOPIC = 32, 8
+_MIN_PAIRS, _LEAST_UNIT = 100, 0.05
 _MAX_DIMENSION: int = SCHEMA["model"]["properties"]["vectors"]["properties"]["dimension"]["maximum"]
 _WEIGHTS = dict(zip(FEATURES, PUBLIC_WEIGHTS.tolist(), strict=True))
 
@@ -81,13 +81,17 @@ class PublicModel:
             vectors = np.vstack((vectors, np.eye(2, vectors.shape[1], dtype=np.float32)))
         return find_topics(vectors, min(_MAX_TOPICS, max(2, len(vectors) // _TITLES_A_TOPIC)))
 
+    @property
+    def device_weights(self) -> dict[str, float]:
+        """Those of the features that a device makes of its history; recency is in the base."""
+        return {name: weight for name, weight in _WEIGHTS.items() if name != "recency"}
+
     @cached_property
-    def content_weight(self) -> float:
-        """What similarity counts for, in units of how much the similarity of two titles varies."""
+    def unit(self) -> float:
+        """How much the similarity of two titles varies."""
         vectors = self._reference_vectors
         alike = (vectors @ vectors.T)[~np.eye(len(vectors), dtype=np.bool_)]
-        unit = float(alike.std()) if len(alike) >= 100 else 0.0
-        return float(_WEIGHTS["mean"] + _WEIGHTS["nearest"]) / max(unit, 0.05)
+        return max(float(alike.std()) if len(alike) >= _MIN_PAIRS else 0.0, _LEAST_UNIT)
 
     @property
     def centre(self) -> Floats:
@@ -113,7 +117,8 @@ class PublicModel:
 
     def article_scores(self, vectors: Floats, categories: Sequence[str]) -> Floats:
         """The similarity with each topic's mean title."""
-        return np.asarray(self.content_weight * (vectors @ self.space.profiles.T), dtype=np.float32)
+        weight = (_WEIGHTS["mean"] + _WEIGHTS["nearest"]) / self.unit
+        return np.asarray(weight * (vectors @ self.space.profiles.T), dtype=np.float32)
 
     def lasting_scores(self, vectors: Floats, categories: Sequence[str]) -> Doubles:
         """Nothing: before any sum has come, no text is known to be liked more than another."""

@@ -17,6 +17,7 @@ from discreet.edge.reader.account import DeviceStatement, open_ledger, stopped
 from discreet.edge.reader.device_catalogue import Article, DeviceCatalogue
 from discreet.edge.reader.history import Click, History, ShownSlate, SketchPlan
 from discreet.edge.reader.local_ranking import Ranked, rank
+from discreet.edge.reader.personal_scores import ReadArticle
 from discreet.edge.reader.publisher_terms import PublisherTerms
 from discreet.edge.reader.reader_settings import ReaderSettings
 from discreet.edge.reader.reports import label, label_mechanism, sketch_mechanism
@@ -173,13 +174,8 @@ class Device:
         candidates = list(self.catalogue) if candidates is None else candidates
         bases = [article.base for article in candidates] if bases is None else bases
         clicks = self.history.clicks()
-        known = [(self.catalogue.get(click.article), click) for click in clicks]
-        vectors = [
-            article.vector if article else click.vector
-            for article, click in known
-            if article or (click.space == self.terms.space and click.vector)
-        ]
-        return rank(candidates, bases, vectors, {click.article for click in clicks}, self.terms)
+        read = {click.article for click in clicks}
+        return rank(candidates, bases, [self._as_read(click) for click in clicks], read, self.terms)
 
     def forget(self) -> None:
         """The history goes, and all releases kept from it. The debits stay: what was told was told."""
@@ -278,6 +274,13 @@ class Device:
         """The most that a click may cost, as the reader chose."""
         choice = self.settings.epsilon
         return math.inf if choice is None else choice
+
+    def _as_read(self, click: Click) -> ReadArticle:
+        """The article of a click as the catalogue has it, or as it was; a vector of another space is not known."""
+        article = self.catalogue.get(click.article)
+        if article is not None:
+            return ReadArticle(article.vector, article.category)
+        return ReadArticle(click.vector if click.space == self.terms.space else b"", click.category)
 
     def _topic(self, click: Click) -> int:
         """The topic of a click in the current space; 0 for an article that is known in an older space only."""

@@ -1,11 +1,7 @@
 """The ranking that a device does by itself.
 
-The score of an article for a reader is
-
-    base + w₀ · v·(h̄ − centre)
-
-with `base` its score for everybody, v its vector, h̄ the mean vector of the kept clicks and `centre` that of all
-readers. Without clicks h̄ is the centre, and the score is the base.
+The score of an article for a reader is its score for everybody, the base, and what the reader's own history adds
+(`personal_scores`). Without clicks the score is the base.
 """
 
 from __future__ import annotations
@@ -17,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.edge.reader.device_catalogue import Article
+from discreet.edge.reader.personal_scores import ReadArticle, matrix, personal_scores
 from discreet.edge.reader.publisher_terms import PublisherTerms
 
 BEST, CHOSEN = 500, 100
@@ -34,7 +31,7 @@ class Ranked:
 def rank(
     candidates: Sequence[Article],
     bases: Sequence[float],
-    clicked: Sequence[bytes],
+    history: Sequence[ReadArticle],
     read: Collection[str],
     terms: PublisherTerms,
 ) -> list[Ranked]:
@@ -43,15 +40,17 @@ def rank(
     Args:
         candidates: The articles.
         bases: The score of each for everybody.
-        clicked: The vectors of the kept clicks.
+        history: The kept clicks, the oldest first.
         read: Ids to leave out.
-        terms: Scale, centre, weight and diversity.
+        terms: Weights, what they need, and diversity.
     """
-    own = personal_scores(_matrix([article.vector for article in candidates], terms.dimension), clicked, terms)
+    vectors = matrix([article.vector for article in candidates], terms.dimension)
+    categories = [article.category for article in candidates]
+    own = personal_scores(vectors, categories, history, terms)
     scores = np.asarray(bases, np.float64) + own
     order = np.argsort(-scores, kind="stable")
     if not read and terms.diversity > 0:
-        order = in_turns(order, scores, [article.category for article in candidates], terms.diversity)
+        order = in_turns(order, scores, categories, terms.diversity)
     return [
         Ranked(candidates[i], float(scores[i]), float(own[i])) for i in order.tolist() if candidates[i].id not in read
     ]
@@ -79,18 +78,3 @@ def in_turns(
         free[place] = False
         chosen_before[named == named[place]] += 1
     return np.concatenate((best[chosen], best[free], order[BEST:]))
-
-
-def personal_scores(vectors: NDArray[np.int8], clicked: Sequence[bytes], terms: PublisherTerms) -> NDArray[np.float64]:
-    """w₀ · v·(h̄ − centre) of each vector; 0 without clicks."""
-    known = _matrix(clicked, terms.dimension)
-    if not len(known):
-        return np.zeros(len(vectors))
-    interest = known.mean(axis=0) * terms.vector_scale - np.asarray(terms.centre)
-    return np.asarray(terms.content_weight * terms.vector_scale * (vectors @ interest))
-
-
-def _matrix(vectors: Sequence[bytes], dimension: int) -> NDArray[np.int8]:
-    """One row each; a vector of another length counts as zeros."""
-    rows = [vector if len(vector) == dimension else bytes(dimension) for vector in vectors]
-    return np.frombuffer(b"".join(rows), np.int8).reshape(len(rows), dimension)

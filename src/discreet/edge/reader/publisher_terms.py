@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,6 +12,23 @@ from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Adjacency
 from discreet.privacy.ledger import Budget, Schedule
 from discreet.protocol.check import limits
+
+
+@dataclass(frozen=True)
+class HistoryWeights:
+    """How much each feature of a reader's history counts (`personal_scores`).
+
+    Attributes:
+        interest: The product with how the mean of the history differs from that of all readers.
+        mean: The similarity to the mean of the history.
+        nearest: The similarity to the nearest click.
+        category: The affinity to the category.
+    """
+
+    interest: float = 0.0
+    mean: float = 0.0
+    nearest: float = 0.0
+    category: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -30,9 +47,11 @@ class PublisherTerms:
         ranking: Who ranks: the device alone, the device after the server's shortlist, or the server.
         shortlist_size: How many articles to ask for, the same whatever was read.
         diversity: How much categories take turns for a reader of whom nothing is known yet, from 0 to 1.
-        content_weight: How much the similarity with the history weighs beside an article's base score.
+        weights: How much each feature of the history weighs beside an article's base score.
         vector_scale: What one step of the articles' vectors is worth.
+        vector_unit: How much the similarity of two articles varies: similarities are told in this unit.
         centre: The mean interest of all readers, in the coordinates of these vectors.
+        categories: Of the larger categories the share in what readers are shown.
         reports: Whether the server takes reports for training.
     """
 
@@ -47,9 +66,11 @@ class PublisherTerms:
     ranking: str = "shortlist"
     shortlist_size: int = 200
     diversity: float = 0.0
-    content_weight: float = 1.0
+    weights: HistoryWeights = HistoryWeights(interest=1.0)
     vector_scale: float = 1.0
+    vector_unit: float = 1.0
     centre: tuple[float, ...] = ()
+    categories: Mapping[str, float] = field(default_factory=dict)
     reports: bool = True
 
     def __post_init__(self) -> None:
@@ -105,9 +126,11 @@ class PublisherTerms:
             ranking=fields["ranking"],
             shortlist_size=fields["shortlist_size"],
             diversity=fields.get("diversity", 0.0),
-            content_weight=fields["content_weight"],
+            weights=HistoryWeights(**fields["weights"]),
             vector_scale=vectors["scale"],
+            vector_unit=vectors["unit"],
             centre=tuple(vectors["centre"]),
+            categories={category["name"]: category["share"] for category in fields["categories"]},
             reports=fields["reports"],
         )
 

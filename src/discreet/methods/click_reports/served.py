@@ -79,9 +79,9 @@ class ServedModel:
         return False
 
     @property
-    def content_weight(self) -> float:
+    def device_weights(self) -> dict[str, float]:
         """What the similarity of titles counts for, where a device ranks."""
-        return self.weights.content
+        return {"interest": self.weights.content}
 
     @property
     def centre(self) -> Vectors:

@@ -73,10 +73,11 @@ export class Catalogue {
     return Number.isInteger(topic) && topic >= 0 && topic < terms.topics ? topic : 0;
   }
 
-  /** The vector of a click in the terms' space, or undefined. */
-  vectorOf(click, terms) {
+  /** The article of a click as it is listed, or as it was: {vector, category}; no vector if that is of another space. */
+  asRead(click, terms) {
     const article = this.space === terms.space ? this.get(click.article) : undefined;
-    return article || click.space !== terms.space ? article?.vector : click.vector;
+    if (article) return article;
+    return { vector: click.space === terms.space ? click.vector : null, category: click.category };
   }
 
   /** Whether pages are still to come. */

@@ -59,7 +59,9 @@ import { NotAsAgreed, read } from "./check.js";
 import { Clicks } from "./clicks.js";
 import { Connection } from "./connection.js";
 import { Ledger } from "./ledger.js";
-import { bestFirst, diversified, personalScores } from "./ranking.js";
+import { personalScores } from "./personal.js";
+import { bestFirst, diversified } from "./ranking.js";
+import { SCHEMA } from "./schema.js";
 import { keepSlate } from "./slates.js";
 import { sentences } from "./statement.js";
 import { STORES, openStorage } from "./storage.js";
@@ -111,7 +113,7 @@ class Device {
     await this.#look();
     await this.#catalogue.load();
     const kept = await this.#storage.transaction(["meta"], "readonly", ({ meta }) => meta.get("model"));
-    this.model = kept?.value ?? null;
+    this.model = kept?.value.api === SCHEMA.api ? kept.value : null;
     if (this.model) await this.#ledger.open(this.model);
   }
 
@@ -262,7 +264,7 @@ class Device {
 
   #rank(candidates, bases, limit) {
     const clicks = this.#clicks.all, read = this.#read();
-    const own = personalScores(candidates, clicks.map((click) => this.#catalogue.vectorOf(click, this.model)).filter(Boolean), this.model);
+    const own = personalScores(candidates, clicks.map((click) => this.#catalogue.asRead(click, this.model)), this.model);
     const scores = bases.map((base, place) => base + own[place]);
     let places = bestFirst(scores);
     const { diversity = 0 } = this.model;

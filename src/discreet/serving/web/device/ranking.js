@@ -1,4 +1,4 @@
-/** The ranking that the device does by itself: base + w₀ · v·(h̄ − centre), h̄ the mean vector of the kept clicks. */
+/** The order of scores, and its diversity for a reader of whom nothing is known. What scores are made of: personal.js. */
 
 const AMONG = 500, CHOSEN = 100;
 
@@ -10,23 +10,6 @@ export function toBase64(bytes) {
   let text = "";
   for (const byte of bytes) text += String.fromCharCode(byte);
   return btoa(text);
-}
-
-/** The part of each candidate's score that the kept clicks make; 0 without clicks. Vectors of another length count as 0. */
-export function personalScores(candidates, clicked, { vectors: { scale, centre }, content_weight: weight }) {
-  const own = new Float64Array(candidates.length);
-  if (!clicked.length) return own;
-  const interest = Float64Array.from(centre, (mean, i) => {
-    const sum = clicked.reduce((total, vector) => total + (vector.length === centre.length ? vector[i] : 0), 0);
-    return (scale * sum) / clicked.length - mean;
-  });
-  candidates.forEach(({ vector }, place) => {
-    if (vector.length !== interest.length) return;
-    let sum = 0;
-    for (let i = 0; i < interest.length; i++) sum += interest[i] * vector[i];
-    own[place] = weight * scale * sum;
-  });
-  return own;
 }
 
 /** The places of the scores, the best first; equals in the order in which they came. */

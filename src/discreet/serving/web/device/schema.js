@@ -1,7 +1,7 @@
 /** What a device accepts: a copy of `protocol/schema.json`, which a test keeps equal. `docs/reference/protocol.md` has the words. */
 
 export const SCHEMA = {
-  "api": 2,
+  "api": 3,
   "limits": {
     "max_answer_bytes": 33554432,
     "max_pages": 20000,
@@ -30,7 +30,7 @@ export const SCHEMA = {
   "model": {
     "type": "object",
     "properties": {
-      "api": {"type": "integer", "minimum": 2, "maximum": 2},
+      "api": {"type": "integer", "minimum": 3, "maximum": 3},
       "model": {"type": "string", "minLength": 1, "maxLength": 80},
       "space": {"type": "string", "minLength": 1, "maxLength": 80},
       "topics": {"type": "integer", "minimum": 2, "maximum": 1024},
@@ -56,15 +56,36 @@ export const SCHEMA = {
       "ranking": {"type": "string", "enum": ["local", "shortlist", "server"]},
       "shortlist_size": {"type": "integer", "minimum": 1, "maximum": 500},
       "diversity": {"type": "number", "minimum": 0, "maximum": 1},
-      "content_weight": {"type": "number", "minimum": -1000000, "maximum": 1000000},
+      "weights": {
+        "type": "object",
+        "properties": {
+          "interest": {"type": "number", "minimum": -1000000, "maximum": 1000000},
+          "mean": {"type": "number", "minimum": -1000000, "maximum": 1000000},
+          "nearest": {"type": "number", "minimum": -1000000, "maximum": 1000000},
+          "category": {"type": "number", "minimum": -1000000, "maximum": 1000000}
+        },
+        "required": ["interest", "mean", "nearest", "category"]
+      },
       "vectors": {
         "type": "object",
         "properties": {
           "dimension": {"type": "integer", "minimum": 1, "maximum": 1024},
           "scale": {"type": "number", "minimum": 1e-12, "maximum": 1000000},
+          "unit": {"type": "number", "minimum": 1e-6, "maximum": 1000000},
           "centre": {"type": "array", "maxItems": 1024, "items": {"type": "number", "minimum": -1000000, "maximum": 1000000}}
         },
-        "required": ["dimension", "scale", "centre"]
+        "required": ["dimension", "scale", "unit", "centre"]
+      },
+      "categories": {
+        "type": "array", "maxItems": 1000,
+        "items": {
+          "type": "object",
+          "properties": {
+            "name": {"type": "string", "maxLength": 200},
+            "share": {"type": "number", "minimum": 1e-9, "maximum": 1}
+          },
+          "required": ["name", "share"]
+        }
       },
       "reports": {"type": "boolean"},
       "words": {"type": "array", "maxItems": 50, "items": {"type": "string", "maxLength": 2000}},
@@ -82,7 +103,7 @@ export const SCHEMA = {
         }
       }
     },
-    "required": ["api", "model", "space", "topics", "epsilon", "unit", "adjacency", "schedule", "ranking", "shortlist_size", "content_weight", "vectors", "reports"]
+    "required": ["api", "model", "space", "topics", "epsilon", "unit", "adjacency", "schedule", "ranking", "shortlist_size", "weights", "vectors", "categories", "reports"]
   },
   "article": {
     "type": "object",

@@ -1,0 +1,57 @@
+"""Ranking on the device: as `front_page` does it, and the same in Python and in the browser."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from chromium import WEB
+from ranking_vectors import CATEGORIES, FRONT_PAGE, PATH, articles, terms, text
+
+from discreet.edge.reader.personal_scores import MAX_NEAREST, ReadArticle, matrix, personal_scores
+from discreet.methods.front_page.history_features import FEATURES, reader_features
+from discreet.methods.front_page.public_articles import PublicArticles
+from discreet.methods.front_page.weights import PUBLIC_WEIGHTS
+
+DIMENSION = 16
+
+
+def test_the_vectors_are_up_to_date() -> None:
+    wanted = [(case["order"], pytest.approx(case["scores"])) for case in json.loads(text())]
+    found = json.loads(PATH.read_text(encoding="utf-8"))
+    assert [(case["order"], case["scores"]) for case in found] == wanted, "python tests/support/ranking_vectors.py"
+
+
+def test_the_browser_ranks_the_same() -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed; the same vectors are ranked in Chromium")
+    script = Path(__file__).parents[1] / "support" / "ranking_vectors.mjs"
+    command = [node, str(script), str(PATH), (WEB / "device").as_uri()]
+    assert json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout) == []
+
+
+@pytest.mark.parametrize("clicks", [0, 1, MAX_NEAREST])
+def test_a_device_scores_as_the_method_does(clicks: int) -> None:
+    known = articles(60, DIMENSION, seed=5)
+    shares = dict(zip(CATEGORIES, (0.3, 0.2, 0.1, 0.15, 0.25), strict=True))
+    asked = terms(DIMENSION, categories=shares)
+    rows = matrix([one.vector for one in known], DIMENSION)
+    public = PublicArticles(
+        vectors=rows.astype(np.float32) * np.float32(asked.vector_scale),
+        unit=asked.vector_unit,
+        category=np.array([CATEGORIES.index(one.category) for one in known]),
+        share=np.array(list(shares.values())),
+        text=np.zeros((len(known), 0)),
+    )
+    history = np.arange(clicks, dtype=np.int32)
+    weights = [PUBLIC_WEIGHTS[FEATURES.index(name)] for name in ("mean", "nearest", "category")]
+    wanted = reader_features(public, history, np.arange(60, dtype=np.int32)) @ np.array(weights)
+    assert weights == [FRONT_PAGE.mean, FRONT_PAGE.nearest, FRONT_PAGE.category]
+    read = [ReadArticle(known[row].vector, known[row].category) for row in history.tolist()]
+    found = personal_scores(rows, [one.category for one in known], read, asked)
+    assert found == pytest.approx(wanted, abs=1e-4)

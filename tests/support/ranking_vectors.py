@@ -1,0 +1,101 @@
+"""Test vectors of ranking for other devices: of these articles and this history, these scores in this order.
+
+Write them anew with `python tests/support/ranking_vectors.py`; a test requires that the file is up to date.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.edge.reader.device_catalogue import Article
+from discreet.edge.reader.local_ranking import rank
+from discreet.edge.reader.personal_scores import ReadArticle
+from discreet.edge.reader.publisher_terms import HistoryWeights, PublisherTerms
+from discreet.privacy.guarantee import Adjacency
+from discreet.privacy.ledger import Schedule
+
+PATH = Path(__file__).parents[1] / "edge" / "ranking_vectors.json"
+SCHEDULE = Schedule(datetime(2026, 1, 5, tzinfo=UTC), timedelta(days=7))
+CATEGORIES = ("sports", "food", "", "Ünï ⚽", "news")
+FRONT_PAGE = HistoryWeights(mean=0.30, nearest=0.10, category=0.24)
+
+
+def terms(dimension: int = 12, weights: HistoryWeights = FRONT_PAGE, **changes: Any) -> PublisherTerms:
+    """Terms with public shares of some categories."""
+    centre = tuple(round(0.01 * i, 2) for i in range(dimension))
+    given: dict[str, Any] = {"weights": weights, "vector_scale": 1 / 127, "vector_unit": 0.11, "centre": centre}
+    given["categories"] = {"sports": 0.4, "food": 0.125, "": 0.05, "Ünï ⚽": 0.1}
+    return PublisherTerms("m", "s", 6, 0.0, 0.0, 0.0, Adjacency.SUBSTITUTE, SCHEDULE, **{**given, **changes})
+
+
+def articles(count: int, dimension: int, seed: int) -> list[Article]:
+    """Articles with random vectors; some are zeros, and some are alike."""
+    rng = np.random.default_rng(seed)
+    vectors = np.clip(np.rint(rng.normal(0, 30, (count, dimension))), -127, 127).astype(np.int8)
+    vectors[::7] = 0
+    vectors[1::11] = 127
+    return [
+        Article(
+            f"N{n}",
+            f"Title {n}",
+            CATEGORIES[n % len(CATEGORIES)],
+            n % 6,
+            vectors[n].tobytes(),
+            float(np.float32(rng.normal())) if n % 5 else 0.25,
+        )
+        for n in range(count)
+    ]
+
+
+def case(name: str, clicks: int, asked: PublisherTerms, seed: int, size: int = 40) -> dict[str, Any]:
+    known = articles(size, asked.dimension, seed)
+    read = articles(max(clicks, 1), asked.dimension, seed + 1)[:clicks]
+    history = [ReadArticle(one.vector if n % 9 else b"", one.category) for n, one in enumerate(read)]
+    gone = {known[3].id, known[7].id} if clicks else set()
+    ranked = rank(known, [one.base for one in known], history, gone, asked)
+    return {
+        "name": name,
+        "weights": vars(asked.weights),
+        "vectors": {
+            "dimension": asked.dimension,
+            "scale": asked.vector_scale,
+            "unit": asked.vector_unit,
+            "centre": asked.centre,
+        },
+        "categories": [{"name": one, "share": share} for one, share in asked.categories.items()],
+        "articles": [[one.id, one.category, one.base, base64.b64encode(one.vector).decode()] for one in known],
+        "history": [[one.category, base64.b64encode(one.vector).decode()] for one in history],
+        "read": sorted(gone),
+        "order": [one.article.id for one in ranked],
+        "scores": [one.score for one in ranked],
+    }
+
+
+def vectors() -> list[dict[str, Any]]:
+    others = HistoryWeights(interest=2.5)
+    every = HistoryWeights(interest=-0.7, mean=1.3, nearest=0.4, category=-0.5)
+    return [
+        case("no history", 0, terms(), 1),
+        case("one click without a vector", 1, terms(), 2),
+        case("a few clicks", 7, terms(), 3),
+        case("more clicks than the nearest is looked for in", 70, terms(), 4),
+        case("the ranking of other methods", 20, terms(weights=others), 5),
+        case("all weights at once", 33, terms(weights=every), 6),
+        case("no public category", 12, terms(categories={}), 7),
+        case("shares that sum to more than 1", 12, terms(categories={"sports": 0.9, "food": 0.9}), 8),
+        case("the longest vectors", 6, terms(1024), 9, size=12),
+    ]
+
+
+def text() -> str:
+    return "[\n" + ",\n".join(json.dumps(vector) for vector in vectors()) + "\n]\n"
+
+
+if __name__ == "__main__":
+    PATH.write_text(text(), encoding="utf-8")
