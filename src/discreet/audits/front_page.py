@@ -71,21 +71,18 @@ class DayCost(Exact):
 
     def lower_bound(self, error: float, seed: int) -> float:
         """By running the shipped bounding on logs of a reader who clicks as she likes, and on one without clicks."""
-        without = _day_sums(audited_log(None), self.seconds, self.max_clicks)
-        moved = [_day_sums(audited_log(clicks), self.seconds, self.max_clicks) - without for clicks in range(self.logs)]
+        without = self._day_sums(audited_log(None))
+        moved = [self._day_sums(audited_log(clicks)) - without for clicks in range(self.logs)]
         return float(max(np.abs(move).sum(axis=1).max() for move in moved)) / noise_scale(self.epsilon, self.max_clicks)
 
-
-def _day_sums(data: NewsData, seconds: int, max_clicks: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-    """A row for each day: all cells of all its windows, without noise."""
-    split = data.splits["train"]
-    log = Log.of([split], len(data.readers), seconds, 0, max_clicks)
-    sums = np.zeros((2, DAY // seconds, _ARTICLES), np.int64)
-    for window in released_windows(log, seconds, np.inf, 1, 0):
-        number = window.end // seconds - 1
-        day, within = divmod(number, DAY // seconds)
-        sums[day, within, window.articles] = window.released
-    return sums.reshape(2, -1)
+    def _day_sums(self, data: NewsData) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+        """A row for each day: all cells of all its windows. The noise is always the same, so differences are exact."""
+        log = Log.of([data.splits["train"]], len(data.readers), self.seconds, 0, self.max_clicks)
+        sums = np.zeros((2, DAY // self.seconds, _ARTICLES), np.int64)
+        for window in released_windows(log, self.seconds, self.epsilon, 1, 0, max_clicks=self.max_clicks):
+            day, within = divmod(window.end // self.seconds - 1, DAY // self.seconds)
+            sums[day, within, window.articles] = window.released
+        return sums.reshape(2, -1)
 
 
 def others_see(clicks: int | None, released: Sequence[Window]) -> bytes:

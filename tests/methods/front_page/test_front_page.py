@@ -104,18 +104,13 @@ def test_days_compose():
         {"max_clicks": -1},
         {"popularity_weight": -1.0},
         {"window_minutes": 7},
+        {"window_minutes": 0},
         {"population": -1},
     ],
 )
 def test_refuses_settings_that_mean_nothing(settings):
     with pytest.raises(DiscreetError, match="front_page: "):
         d.FrontPage(**settings)
-
-
-def test_windows_are_short_where_noise_is_small(task):
-    assert d.FrontPage(epsilon=0.01)._seconds(task) == 3600
-    assert d.FrontPage(epsilon=0.01, population=10**8)._seconds(task) == 900
-    assert d.FrontPage(window_minutes=30)._seconds(task) == 1800
 
 
 def test_as_many_clicks_count_as_slates_are_sent(news, task):

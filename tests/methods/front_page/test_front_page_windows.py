@@ -7,7 +7,14 @@ import pytest
 
 from discreet.audits.front_page import audited_log
 from discreet.edge.reader.sums import Floors
-from discreet.methods.front_page.windows import DAY, Log, noise_scale, popularity_task, released_windows
+from discreet.methods.front_page.windows import (
+    DAY,
+    Log,
+    min_exposure,
+    noise_scale,
+    popularity_task,
+    released_windows,
+)
 from discreet.privacy.guarantee import Adversary, Scope, Unit
 
 HOUR = 3600
@@ -16,6 +23,21 @@ HOUR = 3600
 def log_of(clicks, seed=0, seconds=HOUR, max_clicks=1):
     data = audited_log(clicks)
     return Log.of([data.splits["train"]], len(data.readers), seconds, seed, max_clicks)
+
+
+def exact_counts(log, windows):
+    """What the cells of some windows would have held without noise: all clicks since the article was last due."""
+    counted, found = Counter(), []
+    for window in windows:
+        for article in window.articles:
+            so_far = int(((log.click_article == article) & (log.click_time < window.end)).sum())
+            found.append(so_far - counted[article])
+            counted[article] = so_far
+    return np.array(found)
+
+
+def released_counts(windows):
+    return np.concatenate([window.released for window in windows])
 
 
 @pytest.mark.parametrize("seconds", [HOUR, 900])
@@ -57,28 +79,47 @@ def test_exposure_is_a_share_of_each_slate():
 
 def test_released_sums_have_two_aggregators_noise_and_repeat_by_seed():
     log = log_of(5)
-    exact = list(released_windows(log, HOUR, np.inf, 1, 0))
     noised = [list(released_windows(log, HOUR, 1.0, 1, seed)) for seed in (0, 0, 1)]
-    values = [np.concatenate([window.released for window in windows]) for windows in noised]
+    values = [released_counts(windows) for windows in noised]
     assert np.array_equal(values[0], values[1])
     assert not np.array_equal(values[0], values[2])
-    noise = values[0] - np.concatenate([window.released for window in exact])
+    noise = np.concatenate([values[i] - exact_counts(log, noised[i]) for i in (0, 2)])
     assert noise.std() == pytest.approx(np.sqrt(4 * np.exp(-1) / (1 - np.exp(-1)) ** 2), rel=0.2)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+def test_an_article_waits_until_it_was_shown_enough_and_no_longer_than_its_day(epsilon):
+    log = log_of(5)
+    windows = list(released_windows(log, HOUR, epsilon, 1, 0))
+    assert sum(window.exposure.sum() for window in windows) == pytest.approx(log.exposure.sum())
+    assert exact_counts(log, windows).sum() == len(log.click_time)
+    for window in windows:
+        assert window.end % DAY == 0 or window.exposure.min() >= min_exposure(epsilon)
+    each_hour = sum(len(window.articles) for window in released_windows(log, HOUR, np.inf, 1, 0))
+    assert sum(len(window.articles) for window in windows) < each_hour
+
+
+def test_what_is_due_depends_on_what_was_shown_alone():
+    one, other = (list(released_windows(log_of(clicks), HOUR, 1.0, 1, 0)) for clicks in (None, 5))
+    assert [window.end for window in one] == [window.end for window in other]
+    assert all(np.array_equal(a.articles, b.articles) for a, b in zip(one, other, strict=True))
+    assert all(np.array_equal(a.exposure, b.exposure) for a, b in zip(one, other, strict=True))
 
 
 def test_windows_since_a_moment_are_the_same_as_in_the_whole():
     log = log_of(5)
     whole = [window for window in released_windows(log, HOUR, 1.0, 1, 0) if window.end > DAY]
-    later = list(released_windows(log, HOUR, 1.0, 1, 0, since=DAY))
-    assert [window.end for window in whole] == [window.end for window in later]
-    assert all(np.array_equal(a.released, b.released) for a, b in zip(whole, later, strict=True))
+    for since in (DAY, DAY + 7 * HOUR):
+        later = list(released_windows(log, HOUR, 1.0, 1, 0, since=since))
+        rest = [window for window in whole if window.end > since]
+        assert [window.end for window in rest] == [window.end for window in later]
+        assert all(np.array_equal(a.released, b.released) for a, b in zip(rest, later, strict=True))
 
 
 def test_copies_stand_for_a_larger_population():
     log = log_of(5)
-    exact = np.concatenate([window.released for window in released_windows(log, HOUR, np.inf, 1, 0)])
-    many = np.concatenate([window.released for window in released_windows(log, HOUR, 1.0, 50, 0)])
-    assert np.array_equal(np.rint(many / 50), exact)
+    many = list(released_windows(log, HOUR, 1.0, 50, 0))
+    assert np.array_equal(np.rint(released_counts(many) / 50), exact_counts(log, many))
 
 
 def test_a_real_device_takes_the_task_and_pays_once_a_day():
@@ -115,8 +156,7 @@ def test_a_limit_of_several_clicks_counts_the_first_of_the_day_and_an_article_on
 def test_the_noise_is_that_of_the_day_also_where_few_articles_are_shown():
     assert noise_scale(1.0, 4) == 4
     log = log_of(5, max_clicks=40)
-    exact = list(released_windows(log, HOUR, np.inf, 1, 0, max_clicks=40))
-    noised = list(released_windows(log, HOUR, 1.0, 1, 0, max_clicks=40))
-    assert all(len(window.articles) < 40 for window in exact)
-    noise = np.concatenate([a.released - b.released for a, b in zip(noised, exact, strict=True)])
+    noised = [list(released_windows(log, HOUR, 1.0, 1, seed, max_clicks=40)) for seed in range(3)]
+    assert all(len(window.articles) < 40 for window in noised[0])
+    noise = np.concatenate([released_counts(windows) - exact_counts(log, windows) for windows in noised])
     assert noise.std() == pytest.approx(2 * 40, rel=0.3)

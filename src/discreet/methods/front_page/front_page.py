@@ -25,7 +25,7 @@ from discreet.methods.method import Method, Scores, State, TrainingTask
 from discreet.privacy.accounting import calibrate, compose, rounds
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 
-LONG, SHORT = 60, 15
+SHORT = 15
 """Minutes of a window."""
 
 _MAX_EPSILON = 100.0
@@ -56,8 +56,7 @@ class FrontPage(Method):
         delta: δ of the budget for life.
         max_clicks: k, how many clicks of a reader count a day; 0 takes the mean number of slates that are sent a day to
             a reader who comes, which is public.
-        window_minutes: How long a window is; 0 takes 15 minutes where ε times the contributions a day is at least as
-            much as the number of articles shown a day, and an hour elsewhere.
+        window_minutes: How long a window is.
         population: Simulate the noise of so many readers: each reader of the data stands for several, whose clicks are
             the same. What is measured so is a simulation, not a result for the readers at hand. 0 stands for these.
         popularity_weight: How much popularity counts. 1 makes clicks most likely; less shows less of what all read.
@@ -69,7 +68,7 @@ class FrontPage(Method):
     max_days: int = 0
     delta: float = 1e-6
     max_clicks: int = 0
-    window_minutes: int = 0
+    window_minutes: int = SHORT
     population: int = 0
     popularity_weight: float = 1.0
 
@@ -84,8 +83,8 @@ class FrontPage(Method):
             raise DiscreetError(f"{self.name}: delta must be at least 1e-12 and below 0.1, not {self.delta}")
         if not 0 <= self.max_clicks <= 1000:
             raise DiscreetError(f"{self.name}: max_clicks must be from 0 to 1000, not {self.max_clicks}")
-        if self.window_minutes < 0 or (self.window_minutes and 1440 % self.window_minutes):
-            raise DiscreetError(f"{self.name}: window_minutes must divide a day of 1440 minutes, or be 0")
+        if self.window_minutes < 1 or 1440 % self.window_minutes:
+            raise DiscreetError(f"{self.name}: window_minutes must divide a day of 1440 minutes")
         if not 0 <= self.popularity_weight < math.inf:
             raise DiscreetError(f"{self.name}: popularity_weight must be at least 0, not {self.popularity_weight}")
         if self.population < 0:
@@ -124,7 +123,7 @@ class FrontPage(Method):
         if len(impressions) and int(impressions.time.min()) >= int(state["until"][0]):
             learnt.restore(state)
         windows = self._windows(task, list(task.data.splits.values()), seed, learnt.until)
-        return known_rates(learnt, windows, impressions, self._seconds(task))
+        return known_rates(learnt, windows, impressions, 60 * self.window_minutes)
 
     def guarantee(self, state: State) -> Guarantee:
         """For a reader's day, or with `max_days` for life; the theorem is above."""
@@ -158,7 +157,7 @@ class FrontPage(Method):
 
     def _windows(self, task: TrainingTask, parts: Sequence[Impressions], seed: int, since: int = 0) -> Iterator[Window]:
         """What is released of the windows of `parts`, from `since` on."""
-        seconds = self._seconds(task)
+        seconds = 60 * self.window_minutes
         log = Log.of(parts, len(task.data.readers), seconds, seed, self._clicks(task))
         copies = self._copies(task)
         return released_windows(log, seconds, self.daily_epsilon, copies, seed, since, self._clicks(task))
@@ -171,15 +170,6 @@ class FrontPage(Method):
     def _copies(self, task: TrainingTask) -> int:
         """How many readers each reader of the train split stands for."""
         return max(1, self.population // max(1, len(np.unique(task.data.splits["train"].reader))))
-
-    def _seconds(self, task: TrainingTask) -> int:
-        """The length of a window, from what is public: who came, and what was shown."""
-        if self.window_minutes:
-            return self.window_minutes * 60
-        train = task.data.splits["train"]
-        day = train.time // DAY
-        shown = np.unique(np.repeat(day, train.slate_sizes) * len(task.data.articles) + train.shown).size
-        return 60 * (SHORT if self.daily_epsilon * self._copies(task) * _visits(train) >= shown else LONG)
 
 
 def _visits(impressions: Impressions) -> int:

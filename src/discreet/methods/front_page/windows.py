@@ -2,8 +2,8 @@
 
 This simulates devices and aggregators over a log. A device contributes to every window, mostly zeros. It contributes
 the first clicks of a day, an article once, and those of one window in random order, until the day's limit is reached.
-The cells of a window are the articles that the server showed in it, and their exposure is public. Real devices take the
-same task; it has room for more articles than a window has, and what is over the simulator leaves out.
+The cells of a window are the articles that are due (`held`), and their exposure is public. Real devices take the same
+task; it has room for more articles than a window has, and what is over the simulator leaves out.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from discreet.aggregation.noise import noise_deviation
 from discreet.aggregation.sums import PlainSums
 from discreet.aggregation.task import OF_EACH_WINDOW, Kind, Per, Task
 from discreet.data.news import Impressions
+from discreet.methods.front_page.held import Held
 from discreet.privacy.noise import SimulatedNoise
 
 DAY = 86400
@@ -32,8 +34,8 @@ class Window:
 
     Attributes:
         end: In seconds since 1970.
-        articles: What was shown in it, each once.
-        exposure: Of each the sum of 1/C over the slates, of C articles, that it was in.
+        articles: What is due, each once.
+        exposure: Of each the sum of 1/C over the slates, of C articles, that it was in since it was last due.
         released: Of each the noised count of clicks.
     """
 
@@ -168,7 +170,7 @@ def _mixed(values: NDArray[np.int64]) -> NDArray[np.int64]:
 def released_windows(
     log: Log, seconds: int, epsilon: float, copies: int, seed: int, since: int = 0, max_clicks: int = 1
 ) -> Iterator[Window]:
-    """Every window that ends after `since` and showed something, with its noised sum.
+    """Every window that ends after `since` and in which something is due, with its noised sum.
 
     Args:
         log: What happened.
@@ -179,22 +181,41 @@ def released_windows(
         since: Where to begin, the end of a window.
         max_clicks: How many clicks of a reader the log counts a day.
     """
+    held = Held(int(log.article.max(initial=-1)) + 1, min_exposure(epsilon, max_clicks) / copies)
     number = log.time // seconds
-    for window in np.unique(number[log.time >= since]).tolist():
+    for window, closes_day in _windows_of_days(number[log.time >= since // DAY * DAY], DAY // seconds):
         first, last = np.searchsorted(number, (window, window + 1))
-        articles, cell = np.unique(log.article[first:last], return_inverse=True)
-        exposure = np.bincount(cell, log.exposure[first:last]).astype(np.float64)
         start, stop = np.searchsorted(log.click_time, (window * seconds, (window + 1) * seconds))
-        clicked = np.searchsorted(articles, log.click_article[start:stop])
+        clicks = slice(start, stop)
+        held.add(log.article[first:last], log.exposure[first:last], log.click_article[clicks], log.click_reader[clicks])
+        due = held.due(all_of_them=closes_day)
+        if (window + 1) * seconds <= since or not len(due.articles):
+            continue
         if math.isinf(epsilon):
-            released = np.bincount(clicked, minlength=len(articles)) * copies
+            released = np.bincount(due.click_cell, minlength=len(due.articles)) * copies
         else:
-            room = max(len(articles), max_clicks)
-            rows = (np.ones(stop - start, np.int64), (log.click_reader[start:stop], clicked))
+            room = max(len(due.articles), max_clicks)
+            rows = (np.ones(len(due.click_cell), np.int64), (due.click_reader, due.click_cell))
             matrix = sparse.csr_array(rows, shape=(log.readers, room))
             task = popularity_task(seconds, epsilon, max_clicks, length=room, windows=window + 1)
             sums = PlainSums(SimulatedNoise(np.random.SeedSequence([seed, _NOISE, window])))
             for _ in range(copies):
                 sums.contribute_all(task, window, matrix)
-            released = sums.collect(task, window).values[: len(articles)]
-        yield Window((window + 1) * seconds, articles, exposure, released)
+            released = sums.collect(task, window).values[: len(due.articles)]
+        yield Window((window + 1) * seconds, due.articles, due.exposure, released)
+
+
+def min_exposure(epsilon: float, max_clicks: int = 1) -> float:
+    """From which exposure on a cell is due: the standard deviation of its noise, in clicks."""
+    if math.isinf(epsilon):
+        return 0.0
+    return noise_deviation(popularity_task(DAY, epsilon, max_clicks, length=max_clicks))
+
+
+def _windows_of_days(numbers: NDArray[np.int64], a_day: int) -> Iterator[tuple[int, bool]]:
+    """The windows in which something was shown, and the last of each day; whether they are the last of a day."""
+    if not len(numbers):
+        return
+    closing = (np.unique(numbers // a_day) + 1) * a_day - 1
+    for window in np.union1d(numbers, closing[closing <= numbers.max()]).tolist():
+        yield window, (window + 1) % a_day == 0

@@ -42,5 +42,5 @@ def public_terms(folder: Path) -> PublicTerms | None:
         method.popularity_weight,
         method.daily_epsilon,
         int(run.state["max_clicks"][0]),
-        60 * (method.window_minutes or SHORT),
+        60 * method.window_minutes,
     )
