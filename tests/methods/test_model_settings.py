@@ -17,7 +17,9 @@ from discreet.methods.method import TrainingTask
 from discreet.methods.method_registry import make_method, method_from_plain, plain_settings
 from discreet.methods.published.fednewsrec import FedNewsRec
 from discreet.methods.published.fedrec import FedRec
+from discreet.methods.published.privaterec import PrivateRec
 from discreet.methods.run import Run
+from discreet.methods.training_job import Description
 from discreet.models.fednewsrec import FedNewsRecSettings
 from discreet.models.model_registry import MODELS, model_settings
 from discreet.models.news_model import ModelSettings, Needs, NewsModel, Titles
@@ -57,6 +59,10 @@ def test_every_setting_of_a_model_is_a_setting_of_the_method(name):
     for key, value in dataclasses.asdict(model_settings(name, "small")).items():
         if isinstance(value, bool) or value is None:
             other = not value
+        elif isinstance(value, float):
+            other = 0.25
+        elif (name, key) == ("fm", "size"):
+            other = 51  # two vectors and a number
         else:
             other = 2 if key == "heads" else "folder" if isinstance(value, str) else 2 * value or 1
         method = make_method("fedrec", {"model": name, f"model.{key}": other})
@@ -75,7 +81,7 @@ def test_a_settings_object_stands_for_all_of_them(task):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"model": "nrms", "model.depth": 3}, "model nrms has no setting 'depth'; it has heads"),
+        ({"model": "nrms", "model.depth": 3}, "model nrms has no setting 'depth'; it has dropout, heads"),
         ({"model": "nrms", "model.heads": 5}, "model nrms: 5 heads cannot share a size of 48 evenly"),
         ({"model": "nrms", "model.size": 0}, "model nrms: size cannot be 0"),
         ({"model": "nrms", "model.heads": "many"}, "model nrms: heads is a whole number, not 'many'"),
@@ -215,9 +221,33 @@ def test_models_that_cannot_be_registered_say_why():
             register(wrong)
 
 
-def test_a_model_that_nobody_can_feed_is_refused(monkeypatch):
-    for need in ("entities", "reader_id", "candidate_aware"):
-        monkeypatch.setattr(Mean, "needs", lambda settings, need=need: Needs(**{need: True}))
-        monkeypatch.setitem(MODELS._own, "mean", Mean)
-        with pytest.raises(DiscreetError, match=r"model mean .* it cannot be trained"):
-            FedRec(model="mean")
+def test_what_a_model_cannot_have_is_refused_in_one_line(task):
+    silent = dataclasses.replace(task.data, articles=dataclasses.replace(task.data.articles, entities=None))
+    with pytest.raises(DiscreetError, match="reads the entities of titles, and the data set names none"):
+        FedRec(model="dkn", **SMALL).train(TrainingTask(silent, "hashed"), 1)
+    with pytest.raises(DiscreetError, match="model dkn has none to noise"):
+        PrivateRec(model="dkn")
+    with pytest.raises(DiscreetError, match="no server can rank with model npa"):
+        FedRec(model="npa", epsilon_serving=1.0)
+    method = FedRec(model="npa", **SMALL)
+    with pytest.raises(DiscreetError, match="nodes do not share those"):
+        Description.of(method, task, method.setup(task, 1))
+
+
+def test_readers_and_entities_are_known_again_by_their_names(task, tmp_path):
+    """A run scores other data as it scored its own: numbers of readers and entities are those that it learnt."""
+    few = task.data.splits["dev"].select(np.arange(5))
+    for model in ("npa", "dkn"):
+        method = FedRec(model=model, **SMALL)
+        state = method.train(task, 1)
+        Run(method, state, "made", 1, "hashed").save(tmp_path / model)
+        expected = method.score(task, state, few, 1)
+        order = np.argsort(task.data.readers)
+        place = np.argsort(order)
+        renamed = dataclasses.replace(
+            task.data,
+            readers=[task.data.readers[number] for number in order],
+            splits={"dev": dataclasses.replace(few, reader=place[few.reader].astype(np.int32))},
+        )
+        again = Run.load(tmp_path / model).score(renamed.splits["dev"], renamed)
+        np.testing.assert_allclose(again, expected, rtol=1e-6)

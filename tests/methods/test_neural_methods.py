@@ -29,8 +29,13 @@ def task():
     return TrainingTask(news_world(120, seed=9), "hashed")
 
 
-@pytest.mark.parametrize("model", ["plm_nr", "nrms", "naml", "fednewsrec", "bilinear"])
-@pytest.mark.parametrize("name", METHODS)
+TABLE_2 = ("fm", "dfm", "ebnr", "dkn", "dan", "npa", "miner")
+TRAINS = [(name, model) for name in METHODS for model in ("plm_nr", "nrms", "naml", "fednewsrec", "bilinear")]
+TRAINS += [(name, model) for name in ("centralized", "fedrec", "dp_fedrec") for model in TABLE_2]
+TRAINS += [("privaterec", "npa"), ("privaterec", "miner"), ("dp_fedavg", "npa"), ("dp_fedavg", "dkn")]
+
+
+@pytest.mark.parametrize(("name", "model"), TRAINS)
 def test_every_method_trains_every_model_and_ranks_with_it(task, name, model):
     method = METHODS[name](model=model, rounds=2, fraction=0.1)
     state = method.train(task, 1)

@@ -1,6 +1,7 @@
 """A small world of articles that have everything, and every model at a small size over it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ from torch import Tensor
 
 from discreet.models.features import ArticleTable
 from discreet.models.model_registry import make_model
-from discreet.models.news_model import NewsModel, TableSizes
+from discreet.models.news_model import ArticleBatch, NewsModel, TableSizes
+from discreet.models.npa import NPA
 
 TITLE_WORDS, ABSTRACT_WORDS, WORDS = 20, 30, 60
 
@@ -20,6 +22,11 @@ KINDS = (
     "fednewsrec without short term",
     "fednewsrec without long term",
     "naml",
+    "fm",
+    "dfm",
+    "ebnr",
+    "npa",
+    "miner",
     "plm_nr",
     "plm_nr with layers",
     "bilinear",
@@ -48,7 +55,7 @@ def table() -> ArticleTable:
     vectors = torch.nn.functional.normalize(torch.randn(n, 24, generator=generator), dim=-1)
     vectors[4] = 0  # the article without words
     return ArticleTable(
-        TableSizes(words=WORDS, categories=4, subcategories=6, vector=24),
+        TableSizes(words=WORDS, categories=4, subcategories=6, vector=24, entities=5, readers=3),
         titles=random_texts(n, TITLE_WORDS, generator),
         abstracts=random_texts(n, ABSTRACT_WORDS, generator).flip(0),
         category=torch.randint(0, 4, (n,), generator=generator),
@@ -75,6 +82,16 @@ def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+class NPAForOne(NPA):
+    """NPA as reader 1 has it, so that it can be called as the models that do not know readers."""
+
+    def encode_articles(self, batch: ArticleBatch) -> Tensor:
+        return super().encode_articles(replace(batch, reader=torch.ones_like(batch.titles[..., 0])))
+
+    def encode_readers(self, clicks: Tensor, copies: Tensor, reader: Tensor | None = None) -> Tensor:
+        return super().encode_readers(clicks, copies, torch.ones_like(copies[..., 0], dtype=torch.int64))
+
+
 @pytest.fixture(scope="session")
 def new_model(table: ArticleTable, tiny_bert: Path) -> Callable[..., NewsModel]:
     """Make a model of one of `KINDS`, with parameters moved at random away from special starting values."""
@@ -84,10 +101,14 @@ def new_model(table: ArticleTable, tiny_bert: Path) -> Callable[..., NewsModel]:
             "fednewsrec without short term": {"short_term": False},
             "fednewsrec without long term": {"long_term": False},
             "plm_nr": {"size": 16},
+            "miner": {"interests": 3},
+            "ebnr": {"auto_encoder_steps": 20},
             "bilinear": {"size": 16, "history_length": 25},
             "plm_nr with layers": {"size": 16, "trainable_layers": 2, "language_model": str(tiny_bert)},
         }.get(kind, {})
         model = make_model(kind.split()[0], "small", table, seed, **changes).to(dtype)
+        if kind == "npa":
+            model.__class__ = NPAForOne
         generator = torch.Generator().manual_seed(seed)
         with torch.no_grad():
             for parameter in model.parameters():

@@ -36,8 +36,13 @@ def make_impressions(readers: int = 12, seed: int = 0, longest: int = 12, growin
     )
 
 
-def make_table(seed: int = 0, title_words: int = 9, abstract_words: int = 7, vector: int = 10) -> ArticleTable:
-    """Articles with titles and abstracts from no word to the full length, categories and text vectors of length 1."""
+def make_table(
+    seed: int = 0, title_words: int = 9, abstract_words: int = 7, vector: int = 10, *, reader_id: bool = False
+) -> ArticleTable:
+    """Articles with titles and abstracts from no word to the full length, categories and text vectors of length 1.
+
+    With `reader_id` the table has numbers for the log's twelve readers, one of whom did not train.
+    """
     generator = torch.Generator().manual_seed(seed)
 
     def texts(width: int) -> torch.Tensor:
@@ -49,9 +54,15 @@ def make_table(seed: int = 0, title_words: int = 9, abstract_words: int = 7, vec
         drawn = torch.randn(ARTICLES, vector, generator=generator, dtype=torch.float64)
         return torch.nn.functional.normalize(drawn, dim=-1)
 
+    titles = texts(title_words)
+    named = torch.randint(0, 3, titles.shape, generator=generator) * torch.randint(
+        1, 3, titles.shape, generator=generator
+    )
     return ArticleTable(
-        TableSizes(words=WORDS, categories=5, subcategories=7, vector=vector),
-        titles=texts(title_words),
+        TableSizes(words=WORDS, categories=5, subcategories=7, vector=vector, entities=5, readers=12),
+        titles=titles,
+        entities=torch.where(titles != 0, named, 0),
+        reader_numbers=np.arange(1, 1 + 12) % 12 if reader_id else None,
         abstracts=texts(abstract_words),
         category=torch.randint(0, 5, (ARTICLES,), generator=generator),
         subcategory=torch.randint(0, 7, (ARTICLES,), generator=generator),

@@ -26,6 +26,13 @@ CHANGES = {
     "nrms": SMALL | WORDS | HEADS,
     "naml": SMALL | WORDS | {"abstract_words": 7, "category_size": 4},
     "fednewsrec": SMALL | WORDS | HEADS | {"filters": 8, "recent": 4},
+    "fm": SMALL | {"size": 9},
+    "dfm": SMALL,
+    "ebnr": SMALL | {"recent": 4, "auto_encoder_steps": 2},
+    "dkn": SMALL | WORDS | {"entity_size": 3},
+    "dan": SMALL | WORDS | {"entity_size": 3, "recent": 4},
+    "npa": SMALL | WORDS | {"reader_id_size": 3},
+    "miner": SMALL | WORDS | HEADS | {"interests": 3},
     "plm_nr": SMALL | HEADS,
     "bilinear": SMALL,
 }
@@ -39,9 +46,9 @@ def basis_interest(parameters, readers, randomness):
     return noised / (noised.sum(-1, keepdim=True) + 1e-3) @ basis
 
 
-def make_case(name, dtype, *, private=False, growing=False):
-    table = make_table()
-    model = make_model(name, "small", table, 3, **CHANGES[name]).to(dtype)
+def make_case(name, dtype, *, private=False, growing=False, **changes):
+    table = make_table(reader_id=name == "npa")
+    model = make_model(name, "small", table, 3, **CHANGES[name], **changes).to(dtype)
     network = Network(model)
     parameters = network.parameters()
     generator = torch.Generator().manual_seed(5)
@@ -50,8 +57,8 @@ def make_case(name, dtype, *, private=False, growing=False):
     clients = Clients.from_impressions(make_impressions(growing=growing), history_length=10)
     samples = clients.draw(np.arange(len(clients)), seed=1, round_=2)
     objective = Objective()
-    if private:
-        parameters["basis"] = torch.randn(3, model.size, generator=generator, dtype=torch.float64).to(dtype)
+    if private and not network.candidate_aware:
+        parameters["basis"] = torch.randn(3, model.reader_size, generator=generator, dtype=torch.float64).to(dtype)
         samples = samples.with_masked_clicks(0.3).with_permuted_labels(0.6)
         samples = samples.with_randomness(laplace(samples.view_uniforms("attention", 3), 0.1))
         objective = Objective(basis_interest)
@@ -67,10 +74,15 @@ def by_loop(network, table, parameters, samples, objective):
     return [client_gradient(network, table, parameters, samples.select(np.array([p])), objective) for p in positions]
 
 
-@pytest.mark.parametrize("private", [False, True])
-@pytest.mark.parametrize("growing", [False, True])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("name", MODELS)
+FIRST = ("fednewsrec", "nrms", "naml", "plm_nr", "bilinear")
+CASES = [
+    (n, d, g, p) for n in FIRST for d in (torch.float32, torch.float64) for g in (False, True) for p in (False, True)
+]
+CASES += [(n, torch.float32, True, False) for n in CHANGES.keys() - set(FIRST)]
+CASES += [(n, torch.float64, False, True) for n in ("npa", "miner", "dfm")]
+
+
+@pytest.mark.parametrize(("name", "dtype", "growing", "private"), sorted(CASES, key=str))
 def test_simulator_equals_loop(monkeypatch, name, dtype, growing, private):
     network, table, parameters, samples, objective = make_case(name, dtype, private=private, growing=growing)
     exact = Network(copy.deepcopy(network.model).double())
@@ -96,7 +108,24 @@ def test_simulator_equals_loop(monkeypatch, name, dtype, growing, private):
         assert sorted(seen) == list(range(len(expected)))
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ["nrms", "dkn", "npa", "miner"])
+def test_dropout_drops_the_same_in_simulator_and_loop(monkeypatch, name):
+    network, table, parameters, samples, objective = make_case(name, torch.float64, dropout=0.3)
+    whole = make_case(name, torch.float64)[0]
+    expected = by_loop(network, table, parameters, samples, objective)
+    without = by_loop(whole, table, parameters, samples, objective)
+    assert all(abs(own.loss - other.loss) > 1e-6 for own, other in zip(expected, without, strict=True))
+    ones = np.ones(len(expected))
+    total = {n: sum(e.gradient[n] for e in expected) for n in parameters}
+    summed = summed_gradient(network, table, parameters, samples, ones, objective)
+    assert relative_error(summed.gradient, total) < 1e-10
+    for work in (0, math.inf):
+        monkeypatch.setattr(simulator, "STACKED_WORK", work)
+        chunks = list(client_gradients(network, table, parameters, samples, objective))
+        assert relative_error(sum_clients(chunks, ones, clip_norms(1e9)).gradient, total) < 1e-10
+
+
+@pytest.mark.parametrize("name", list(MODELS))
 def test_every_parameter_agrees_and_learns(name):
     network, table, parameters, samples, objective = make_case(name, torch.float64, private=True)
     expected = by_loop(network, table, parameters, samples, objective)
@@ -108,7 +137,7 @@ def test_every_parameter_agrees_and_learns(name):
         torch.testing.assert_close(found[parameter], total, rtol=1e-7, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", list(MODELS))
 def test_rounds_too_large_to_keep_are_computed_again(monkeypatch, name):
     network, table, parameters, samples, objective = make_case(name, torch.float64, private=True)
     weights = np.ones(len(samples.clients))
@@ -120,7 +149,7 @@ def test_rounds_too_large_to_keep_are_computed_again(monkeypatch, name):
     np.testing.assert_allclose(again.losses, kept.losses, rtol=1e-10)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", list(MODELS))
 def test_local_steps_equal_those_of_the_loop(name):
     network, table, parameters, samples, objective = make_case(name, torch.float64, private=True)
     steps = {"steps": 3, "rate": 0.1, "objective": objective}
@@ -169,7 +198,8 @@ def test_clipped_sums_equal_those_of_the_loop(kind):
 def test_loss_by_hand():
     readers = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
     candidates = torch.tensor([[[1.0, 5.0], [0.0, 1.0], [2.0, 0.0]], [[0.0, 0.0], [1.0, 1.0], [3.0, -1.0]]])
-    losses = Objective().losses(readers, candidates, torch.tensor([0, 1]))
+    scores = torch.einsum("nd,ncd->nc", readers, candidates)
+    losses = Objective().losses(scores, torch.tensor([0, 1]))
     first = np.log(np.exp(1) + np.exp(0) + np.exp(2)) - 1
     second = np.log(np.exp(0) + np.exp(2) + np.exp(-2)) - 2
     np.testing.assert_allclose(losses.numpy(), [first, second], rtol=1e-6)

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.data.entities import Entities
+
 Ints = NDArray[np.integer]
 Flags = NDArray[np.bool_]
 
@@ -25,7 +27,8 @@ Flags = NDArray[np.bool_]
 class Articles:
     """The public side of a data set. Text that a source does not have is the empty string.
 
-    `published` is in seconds since 1970 (UTC), or -1 where the source does not say.
+    `published` is in seconds since 1970 (UTC), or -1 where the source does not say. `entities` are what articles name;
+    None where the source has none. `urls` is empty where the source has none.
     """
 
     ids: Sequence[str]
@@ -34,6 +37,8 @@ class Articles:
     subcategories: Sequence[str]
     abstracts: Sequence[str]
     published: NDArray[np.int64]
+    urls: Sequence[str] = ()
+    entities: Entities | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -122,6 +127,10 @@ class NewsData:
         digest = hashlib.blake2b(digest_size=16)
         for texts in (self.articles.ids, self.articles.titles, self.readers):
             digest.update("\n".join(texts).encode())
+        if (entities := self.articles.entities) is not None:
+            digest.update("\n".join([*entities.names, *entities.surface]).encode())
+            digest.update(entities.first.tobytes() + entities.entity.tobytes())
+            digest.update(b"" if entities.vectors is None else entities.vectors.tobytes())
         for name, part in self.splits.items():
             digest.update(name.encode())
             for field in dataclasses.fields(part):

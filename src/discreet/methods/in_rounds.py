@@ -64,7 +64,11 @@ class InRounds(Method):
     def __post_init__(self) -> None:
         if self.model_settings is not None:
             changed_settings(self.model, self.preset, self.model_settings)
-        model_needs(self.model, self.chosen_model)
+        if self.epsilon_serving is not None and (self.needs.candidate_aware or self.needs.reader_id):
+            raise DiscreetError(
+                f"{self.name}: no server can rank with model {self.model}, whose vectors depend on reader and article "
+                "together; leave out epsilon_serving"
+            )
         if self.rounds < 1 or self.negatives < 1 or self.history_clicks < 0:
             raise DiscreetError(f"{self.name}: rounds and negatives must be at least 1, history_clicks at least 0")
         if not 0 < self.fraction <= 1 or not 0 < self.rate < math.inf:

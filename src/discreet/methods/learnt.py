@@ -22,10 +22,14 @@ from discreet.training.checkpoint import Checkpoint
 from discreet.training.network import Network
 from discreet.training.objective import Parameters
 
-NAMES = ("words", "categories", "subcategories")
+NAMES = ("words", "categories", "subcategories", "entities", "readers")
 _FIXED = "fixed"
 """What a state calls the names of what the model took from public articles."""
-_EXTRAS = {*NAMES, _FIXED, "losses", "nodes", "simulated", "watched", "word_vectors", *CENTRES.values()}
+ENTITY_VECTORS = "entities.vectors"
+"""What a model that reads entities calls their vectors."""
+_PACKED = {name: f"names/{name}" if name in ("entities", "readers") else name for name in NAMES}
+"""What a state calls each list of names; a model may have a parameter `readers` of its own."""
+_EXTRAS = {*_PACKED.values(), _FIXED, "losses", "nodes", "simulated", "watched", "word_vectors", *CENTRES.values()}
 
 
 def learnt(method: InRounds, task: TrainingTask, setup: Setup, done: Checkpoint, *, simulated: bool = True) -> State:
@@ -34,8 +38,8 @@ def learnt(method: InRounds, task: TrainingTask, setup: Setup, done: Checkpoint,
     `simulated` says that whatever noise there is comes from the seed, so that it hides nothing from who knows it.
     """
     table, model = setup.table, setup.network.model
-    names = {"words": table.words, "categories": table.categories, "subcategories": table.subcategories}
-    extras: State = {name: _packed(known) for name, known in names.items()}
+    known = (table.words, table.categories, table.subcategories, table.entity_names, table.reader_names)
+    extras: State = {_PACKED[name]: _packed(names) for name, names in zip(NAMES, known, strict=True)}
     extras["losses"] = np.array(done.losses)
     extras["nodes"] = _marked(done.nodes)
     if simulated:
@@ -54,13 +58,16 @@ def learnt(method: InRounds, task: TrainingTask, setup: Setup, done: Checkpoint,
 
 def score_learnt(method: InRounds, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
     """Rank with what was learnt, serving as the method prescribes."""
-    names = {name: _unpacked(state[name]) for name in NAMES}
+    names = {name: _unpacked(state[_PACKED[name]]) if _PACKED[name] in state else [] for name in NAMES}
     table = article_table(task, method.needs, names)
+    if method.needs.entities:  # public vectors are those of the training, whatever files lie beside the articles now
+        fixed = ENTITY_VECTORS in _fixed_names(state)
+        table.entity_vectors = torch.from_numpy(state[ENTITY_VECTORS]) if fixed else None
     words = state.get("word_vectors")
-    network = Network(build_model(method.model, method.chosen_model, table, seed, word_vectors=words))
+    network = Network(build_model(method.model, method.chosen_model, table, seed, word_vectors=words, start=False))
     for name, buffer in fixed_parts(network.model).items():
         buffer.copy_(torch.from_numpy(state[name]))
-    serving = method.serving(network.model.size, seed)
+    serving = method.serving(network.model.reader_size, seed)
     return score_impressions(network, table, trained_parameters(state), impressions, serving, seed)
 
 
@@ -75,8 +82,12 @@ def parameter_count(state: State) -> int:
 
 
 def _trained_names(state: State) -> list[str]:
-    fixed = _unpacked(state[_FIXED]) if _FIXED in state else []
+    fixed = _fixed_names(state)
     return [name for name in state if name not in _EXTRAS and name not in fixed]
+
+
+def _fixed_names(state: State) -> list[str]:
+    return _unpacked(state[_FIXED]) if _FIXED in state else []
 
 
 def _marked(nodes: tuple[tuple[int, ...], ...]) -> NDArray[np.bool_]:

@@ -1,4 +1,8 @@
-"""Ranking with a trained model: every history is encoded once, then its slates are scored by dot products."""
+"""Ranking with a trained model: every history is encoded once, then its slates are scored.
+
+Where the reader's vector depends on the candidate, or an article's on the reader, impressions are computed one by one,
+as training's samples are.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +19,14 @@ from discreet.methods.method import Scores
 from discreet.models.features import ArticleTable, encode_all
 from discreet.privacy.guarantee import Guarantee
 from discreet.progress import track
-from discreet.training.layout import by_length, gather, history_bucket
+from discreet.training.layout import by_length, compact, gather, history_bucket
 from discreet.training.network import Network
-from discreet.training.samples import spans
+from discreet.training.objective import Objective
+from discreet.training.samples import ANONYMOUS, Samples, position_in_group, spans
 
 _HISTORIES = 1024  # encoded at a time
 _PAIRS = 1 << 17  # candidates scored at a time
+_NUMBERS = 30_000_000  # of pairs of candidate and click, where these are looked at together
 
 
 class Serving(Protocol):
@@ -64,6 +70,8 @@ def score_impressions(
 ) -> Scores:
     """A score for each shown article. A history that several impressions share is served once: a device memoises it."""
     model = network.load(parameters)
+    if network.candidate_aware or table.reader_numbers is not None:
+        return _one_by_one(network, table, parameters, impressions, serving)
     bounds = np.stack((impressions.history_start, impressions.history_stop), axis=1)
     histories, history = np.unique(bounds, axis=0, return_inverse=True)
     start = np.maximum(histories[:, 0], histories[:, 1] - model.history_length)
@@ -77,7 +85,48 @@ def score_impressions(
     clicked, shown, anonymous = np.split(places, [len(articles), len(places) - 1])
     sizes = np.bincount(owner, minlength=len(histories))
     readers = _encode_readers(network, vectors, clicked, sizes, int(anonymous[0]))
-    return _dot(serving(parameters, readers), vectors, history.reshape(-1)[impressions.impression_of_shown], shown)
+    of_shown = history.reshape(-1)[impressions.impression_of_shown]
+    return _pairs(network, parameters, serving(parameters, readers), vectors, of_shown, shown)
+
+
+@torch.no_grad()
+def _one_by_one(
+    network: Network,
+    table: ArticleTable,
+    parameters: Mapping[str, Tensor],
+    impressions: Impressions,
+    serving: Serving,
+) -> Scores:
+    """Impressions with slates of similar size together, shorter ones filled up with the anonymous article."""
+    model, sizes = network.model, impressions.slate_sizes
+    order = np.argsort(sizes, kind="stable")
+    scores = np.empty(len(impressions.shown))
+    objective = Objective(lambda values, readers, _: serving(values, readers))
+    pair = model.history_length * model.settings.query_size
+    for part in track(_pieces(order, max(1, _NUMBERS // (pair * int(sizes.max(initial=1))))), "Impressions"):
+        places, owner = spans(impressions.slate[part], impressions.slate[part + 1])
+        column = position_in_group(owner)
+        candidates = np.full((len(part), int(sizes[part].max())), ANONYMOUS, np.int32)
+        candidates[owner, column] = impressions.shown[places]
+        start = np.maximum(impressions.history_start[part], impressions.history_stop[part] - model.history_length)
+        clicks, view = spans(start, impressions.history_stop[part])
+        one_each = np.arange(len(part))
+        samples = Samples(
+            seed=0,
+            round=0,
+            clients=one_each,
+            reader=impressions.reader[part],
+            view_client=one_each,
+            history=impressions.timeline[clicks],
+            history_view=view,
+            sample_view=one_each,
+            candidates=candidates,
+            target=np.zeros(len(part), np.int64),
+            slate_size=sizes[part].astype(np.int32),
+        )
+        found, _ = compact(samples, table, model.history_length).scores(network, parameters, objective)
+        scores[places] = found.double().numpy()[owner, column]
+    return scores
 
 
 @torch.no_grad()
@@ -86,20 +135,29 @@ def _encode_readers(
 ) -> Tensor:
     model = network.model
     starts = np.cumsum(sizes) - sizes
-    readers = torch.zeros(len(sizes), model.size)
+    readers = torch.zeros(len(sizes), model.reader_size)
     parts = [part for group in by_length(sizes, 1000) for part in _pieces(group, _HISTORIES)]
     for part in track(parts, "Readers"):
-        bucket = history_bucket(clicks, starts[part], sizes[part], anonymous, model.history_length)
+        nobody = np.full(len(part), anonymous)
+        bucket = history_bucket(clicks, starts[part], sizes[part], nobody, model.history_length)
         readers[torch.from_numpy(part)] = model.encode_readers(gather(vectors, bucket.clicks), bucket.copies)
     return readers
 
 
 @torch.no_grad()
-def _dot(readers: Tensor, vectors: Tensor, reader: NDArray[np.int64], shown: NDArray[np.int64]) -> Scores:
+def _pairs(
+    network: Network,
+    parameters: Mapping[str, Tensor],
+    readers: Tensor,
+    vectors: Tensor,
+    reader: NDArray[np.int64],
+    shown: NDArray[np.int64],
+) -> Scores:
     scores = np.empty(len(shown))
-    for part in _pieces(np.arange(len(shown)), _PAIRS):
+    at_once = _PAIRS * network.model.size // network.model.reader_size
+    for part in _pieces(np.arange(len(shown)), at_once):
         u, t = readers[torch.from_numpy(reader[part])], vectors[torch.from_numpy(shown[part])]
-        scores[part] = torch.einsum("nd,nd->n", u, t).numpy()
+        scores[part] = network.score(parameters, u, t.unsqueeze(1)).squeeze(1).numpy()
     return scores
 
 

@@ -62,7 +62,7 @@ def open_server(
     other settings is refused, but for the number of rounds; `agreed` is what may not change either.
     """
     steps = method.rounds if steps is None else steps
-    on_device = replace(method, epsilon_serving=None).serving(setup.network.model.size, setup.seed)
+    on_device = replace(method, epsilon_serving=None).serving(setup.network.model.reader_size, setup.seed)
     file = None
     if checkpoint is not None:
         settings = {key: str(value) for key, value in settings_of(method).items() if key not in _FREE}

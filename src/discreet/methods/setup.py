@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.methods.in_rounds import InRounds
 from discreet.methods.method import TrainingTask
-from discreet.models.features import ArticleTable
+from discreet.models.features import ArticleTable, ReaderNumbers
 from discreet.models.language_model import token_table
 from discreet.models.model_registry import build_model
 from discreet.models.news_model import Needs, Titles
@@ -105,7 +105,17 @@ def article_table(task: TrainingTask, needs: Needs, names: dict[str, list[str]] 
         with_categories=needs.categories,
         categories=names["categories"] if names else None,
         subcategories=names["subcategories"] if names else None,
+        with_entities=needs.entities,
+        entity_names=names["entities"] if names else None,
+        readers=_reader_numbers(task, names["readers"] if names else None) if needs.reader_id else None,
     )
+
+
+def _reader_numbers(task: TrainingTask, known: list[str] | None) -> ReaderNumbers:
+    """The readers that a model knows by number: those with impressions in the train split, or those it has learnt."""
+    if known is None:
+        known = [task.data.readers[reader] for reader in np.unique(task.data.splits["train"].reader)]
+    return ReaderNumbers.of(task.data.readers, known)
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,8 @@ class Description:
     @classmethod
     def of(cls, method: Federated, task: TrainingTask, setup: Setup, *, simulated: bool = False) -> Description:
         """The job of training the model of `setup` by `method` on the articles of `task`."""
+        if method.needs.reader_id:
+            raise DiscreetError(f"model {method.model} knows readers by their number, and nodes do not share those")
         titles = title_vectors(task, method.needs)
         source, centre = (titles.vectors.source, titles.centre) if titles else ("", np.zeros(0, np.float32))
         fixed = {name: part.numpy() for name, part in fixed_parts(setup.network.model).items()}
@@ -183,4 +185,7 @@ def catalogue_digest(articles: Articles) -> str:
     digest = hashlib.blake2b(digest_size=16)
     for texts in (articles.ids, articles.titles, articles.abstracts, articles.categories, articles.subcategories):
         digest.update(json.dumps(list(texts)).encode())
+    if (entities := articles.entities) is not None:
+        digest.update(json.dumps([list(entities.names), list(entities.surface)]).encode())
+        digest.update(entities.first.tobytes() + entities.entity.tobytes())
     return digest.hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from discreet.data.news import Articles
+from discreet.models.entity_table import aligned_entities, public_vectors, title_entities
 from discreet.models.news_model import ArticleBatch, NewsModel, TableSizes
 from discreet.progress import track
 from discreet.text.words import Vocabulary, tokenise
@@ -18,6 +20,20 @@ from discreet.text.words import Vocabulary, tokenise
 Rows = Tensor | NDArray[np.integer] | Sequence[int]
 
 _POSITIONS = 8192  # words encoded at a time: some hundred megabytes at the published sizes
+
+
+@dataclass(frozen=True)
+class ReaderNumbers:
+    """The readers that a model knows, from 1 in the order of `names`; `numbers` has that of each of a data set."""
+
+    names: Sequence[str]
+    numbers: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, readers: Sequence[str], known: Sequence[str]) -> ReaderNumbers:
+        """The numbers of a data set's readers among those known; 0 for any other."""
+        place = {name: number for number, name in enumerate(known, start=1)}
+        return cls(known, np.array([place.get(name, 0) for name in readers], np.int64))
 
 
 class ArticleTable:
@@ -36,23 +52,32 @@ class ArticleTable:
         category: Tensor | None = None,
         subcategory: Tensor | None = None,
         vectors: Tensor | None = None,
+        entities: Tensor | None = None,
+        entity_vectors: Tensor | None = None,
+        reader_numbers: NDArray[np.int64] | None = None,
         words: Sequence[str] = (),
         categories: Sequence[str] = (),
         subcategories: Sequence[str] = (),
+        entity_names: Sequence[str] = (),
+        reader_names: Sequence[str] = (),
     ) -> None:
         """Take the rows of the real articles; what is None is not there. Columns beyond a text's words are 0.
 
-        `words`, `categories` and `subcategories` are the names that numbers stand for, in their order.
+        `words`, `categories`, `subcategories`, `entity_names` and `reader_names` are what numbers stand for, in their
+        order. `entity_vectors` [entities, size] are public. `reader_numbers` says for each reader of the data set the
+        number that the model has for them.
         """
         given = [part for part in (titles, abstracts, category, subcategory, vectors) if part is not None]
         if not given or len({len(part) for part in given}) > 1:
             raise ValueError("an article table needs matrices of the same, at least one, number of rows")
         self.sizes = sizes
         self.words, self.categories, self.subcategories = tuple(words), tuple(categories), tuple(subcategories)
+        self.entity_names, self.reader_names = tuple(entity_names), tuple(reader_names)
+        self.entity_vectors, self.reader_numbers = entity_vectors, reader_numbers
         self.anonymous = len(given[0])
-        self._titles, self._abstracts, self._category, self._subcategory, self._vectors = (
+        self._titles, self._abstracts, self._category, self._subcategory, self._vectors, self._entities = (
             None if part is None else torch.cat((part, part.new_zeros(1, *part.shape[1:])))
-            for part in (titles, abstracts, category, subcategory, vectors)
+            for part in (titles, abstracts, category, subcategory, vectors, entities)
         )
         self._title_lengths = _lengths(self._titles)
         self._abstract_lengths = _lengths(self._abstracts)
@@ -69,11 +94,14 @@ class ArticleTable:
         with_categories: bool = True,
         categories: Sequence[str] | None = None,
         subcategories: Sequence[str] | None = None,
+        with_entities: bool = False,
+        entity_names: Sequence[str] | None = None,
+        readers: ReaderNumbers | None = None,
     ) -> ArticleTable:
         """A table of `articles`: words where there is a vocabulary, categories, text vectors where they are given.
 
-        A table for a model that is already trained takes that model's vocabulary, categories and subcategories, for
-        their order is part of what it has learnt; a name that is not among them then counts as none.
+        A table for a model that is already trained takes that model's vocabulary, categories, subcategories and
+        entities, for their order is part of what it has learnt; a name that is not among them then counts as none.
         """
         titles = abstracts = None
         if vocabulary is not None:
@@ -84,11 +112,18 @@ class ArticleTable:
             categories = subcategories = ()
         categories = _names(articles.categories) if categories is None else categories
         subcategories = _names(articles.subcategories) if subcategories is None else subcategories
+        entities = entity_vectors = None
+        if with_entities and vocabulary is not None:
+            entity_names = title_entities(articles) if entity_names is None else entity_names
+            entities = aligned_entities(articles, entity_names, vocabulary, title_words)
+            entity_vectors = public_vectors(articles, entity_names)
         sizes = TableSizes(
             words=0 if vocabulary is None else len(vocabulary),
             categories=len(categories) + 1 if with_categories else 0,
             subcategories=len(subcategories) + 1 if with_categories else 0,
             vector=0 if vectors is None else vectors.shape[1],
+            entities=0 if entities is None else len(entity_names or ()) + 1,
+            readers=0 if readers is None else len(readers.names) + 1,
         )
         return cls(
             sizes,
@@ -97,6 +132,11 @@ class ArticleTable:
             category=_numbered(articles.categories, categories) if with_categories else None,
             subcategory=_numbered(articles.subcategories, subcategories) if with_categories else None,
             vectors=None if vectors is None else torch.as_tensor(np.ascontiguousarray(vectors)),
+            entities=entities,
+            entity_vectors=entity_vectors,
+            reader_numbers=None if readers is None else readers.numbers,
+            entity_names=entity_names or (),
+            reader_names=() if readers is None else readers.names,
             words=() if vocabulary is None else vocabulary.words,
             categories=categories,
             subcategories=subcategories,
@@ -114,6 +154,11 @@ class ArticleTable:
     def batch(self, rows: Rows) -> ArticleBatch:
         """The articles of `rows`, texts cut where only padding follows: encoders give exactly what `padded` gives."""
         return self._batch(rows, compact=True)
+
+    def number_of(self, readers: NDArray[np.integer]) -> Tensor:
+        """The numbers that the model has for readers of the data set."""
+        assert self.reader_numbers is not None, "the model does not know readers"
+        return torch.from_numpy(self.reader_numbers[readers])
 
     def padded(self, rows: Rows) -> ArticleBatch:
         """The articles of `rows` in the published form: every text at full length, every position once."""
@@ -139,6 +184,7 @@ class ArticleTable:
             category=None if self._category is None else self._category[index],
             subcategory=None if self._subcategory is None else self._subcategory[index],
             vectors=None if self._vectors is None else self._vectors[index],
+            entities=None if self._entities is None or titles is None else self._entities[index, : titles.shape[1]],
         )
 
 

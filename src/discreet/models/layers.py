@@ -48,6 +48,24 @@ class WordEmbedding(nn.Module):
         return torch.where((words == 0).unsqueeze(-1), self.padding, F.embedding(words, self.vectors))
 
 
+class EntityEmbedding(nn.Module):
+    """Entities' vectors [n, words, size] by number; 0, no entity, has the vector zero. Public ones may stay fixed."""
+
+    def __init__(self, entities: int, size: int, *, trained: bool) -> None:
+        super().__init__()
+        vectors = torch.randn(entities, size) * WordEmbedding.SPREAD
+        self.vectors: Tensor
+        if trained:
+            self.vectors = nn.Parameter(vectors)
+        else:
+            self.register_buffer("vectors", vectors)
+
+    def forward(self, entities: Tensor) -> Tensor:
+        """Look the entities up."""
+        there = (entities != 0).unsqueeze(-1)
+        return torch.where(there, F.embedding(entities, self.vectors), torch.zeros_like(self.vectors[0]))
+
+
 class WordConvolution(nn.Module):
     """A window of three words slid over the text, ReLU(W · [x₋₁, x, x₊₁] + b), with zeros beyond both ends.
 
@@ -114,11 +132,67 @@ class AttentionPooling(nn.Module):
         return (weights.unsqueeze(-2) @ inputs).squeeze(-2)
 
 
+class Dense(nn.Linear):
+    """A linear layer that starts with Glorot's weights and no bias."""
+
+    def __init__(self, size: int, output_size: int) -> None:
+        super().__init__(size, output_size)
+        nn.init.xavier_uniform_(self.weight)
+        nn.init.zeros_(self.bias)
+
+
+class PersonalPooling(nn.Module):
+    """NPA's personalised attention: weights ∝ copies · exp(⟨q, tanh(Wx + b)⟩), with a query q of one's own."""
+
+    def __init__(self, size: int, query_size: int) -> None:
+        super().__init__()
+        self.project = Dense(size, query_size)
+
+    def forward(self, inputs: Tensor, copies: Tensor, queries: Tensor) -> Tensor:
+        """Inputs [n, positions, size] as one vector [n, size] each, by the queries [n, query size]."""
+        logits = (torch.tanh(self.project(inputs)) @ queries.unsqueeze(-1)).squeeze(-1)
+        weights = torch.softmax(logits + log_copies(copies, logits), dim=-1)
+        return (weights.unsqueeze(-2) @ inputs).squeeze(-2)
+
+
+class CandidateAttention(nn.Module):
+    """Weights of clicks for each candidate: a net of one hidden layer reads click and candidate together.
+
+    The net's first layer is linear in both, so click and candidate go through it apart, and each pair costs no more
+    than a sum, a ReLU and a dot product.
+    """
+
+    def __init__(self, size: int, query_size: int) -> None:
+        super().__init__()
+        self.from_click = Dense(size, query_size)
+        self.from_candidate = nn.Linear(size, query_size, bias=False)
+        nn.init.xavier_uniform_(self.from_candidate.weight)
+        bound = math.sqrt(6 / (query_size + 1))
+        self.query = nn.Parameter(torch.empty(query_size).uniform_(-bound, bound))
+
+    def forward(self, clicks: Tensor, copies: Tensor, candidates: Tensor) -> Tensor:
+        """Weights [n, candidates, clicks] of clicks [n, clicks, size] for candidates [n, candidates, size]."""
+        hidden = F.relu(self.from_click(clicks).unsqueeze(-3) + self.from_candidate(candidates).unsqueeze(-2))
+        logits = hidden @ self.query
+        return torch.softmax(logits + log_copies(copies, logits).unsqueeze(-2), dim=-1)
+
+
+def written_out(clicks: Tensor, copies: Tensor, steps: int) -> tuple[Tensor, Tensor]:
+    """The latest `steps` clicks [n, steps, size] one by one, padding repeated, and which of them are there [n, steps].
+
+    A recurrent unit has to read them so: there are at most `steps`, whatever the padding.
+    """
+    last = copies.cumsum(-1)
+    step = last[..., -1:] - torch.arange(steps, 0, -1, device=copies.device)
+    position = (last.unsqueeze(-2) <= step.unsqueeze(-1)).sum(-1)
+    recent = clicks.gather(-2, position.unsqueeze(-1).expand(*position.shape, clicks.shape[-1]))
+    return recent, step >= 0
+
+
 class RecentGRU(nn.Module):
     """The last state of a gated recurrent unit (Cho et al. 2014) run over the latest `recent` clicks of a history.
 
-    Gates and parameters are those of `torch.nn.GRU`, one cell after the other so that `vmap` passes through it. The
-    recent clicks are first written out, padding repeated: that is at most `recent` steps, whatever the padding.
+    Gates and parameters are those of `torch.nn.GRU`, one cell after the other so that `vmap` passes through it.
     """
 
     def __init__(self, size: int, state_size: int, recent: int) -> None:
@@ -134,11 +208,8 @@ class RecentGRU(nn.Module):
 
     def forward(self, clicks: Tensor, copies: Tensor) -> Tensor:
         """Clicks [n, positions, size], oldest first, as one state [n, state size]."""
-        last = copies.cumsum(-1)
-        steps = last[..., -1:] - torch.arange(self.recent, 0, -1, device=copies.device)
-        position = (last.unsqueeze(-2) <= steps.unsqueeze(-1)).sum(-1)
-        there = (steps >= 0).unsqueeze(-1)
-        recent = clicks.gather(-2, position.unsqueeze(-1).expand(*position.shape, clicks.shape[-1]))
+        recent, found = written_out(clicks, copies, self.recent)
+        there = found.unsqueeze(-1)
         inputs = self.from_input(recent)
         state = torch.zeros_like(inputs[..., 0, : self.state_size])
         for step in range(self.recent):
@@ -149,6 +220,36 @@ class RecentGRU(nn.Module):
             proposal = torch.tanh(from_input[2] + reset * from_state[2])
             state = torch.where(there[..., step, :], proposal + keep * (state - proposal), state)
         return state
+
+
+class RecentLSTM(nn.Module):
+    """All states of a long short-term memory (Hochreiter and Schmidhuber 1997) over the latest `recent` clicks.
+
+    Gates and parameters are those of `torch.nn.LSTM`, one cell after the other so that `vmap` passes through it.
+    """
+
+    def __init__(self, size: int, state_size: int, recent: int) -> None:
+        super().__init__()
+        self.state_size, self.recent = state_size, recent
+        self.from_input = Dense(size, 4 * state_size)
+        self.from_state = nn.Linear(state_size, 4 * state_size, bias=False)
+        for gate in self.from_state.weight.data.chunk(4):
+            nn.init.orthogonal_(gate)
+
+    def forward(self, clicks: Tensor, copies: Tensor) -> tuple[Tensor, Tensor]:
+        """States [n, recent, state size] of clicks [n, positions, size], and which of them are there [n, recent]."""
+        recent, there = written_out(clicks, copies, self.recent)
+        inputs = self.from_input(recent)
+        state = cell = torch.zeros_like(inputs[..., 0, : self.state_size])
+        states = []
+        for step in range(self.recent):
+            enter, keep, proposal, leave = (inputs[..., step, :] + self.from_state(state)).chunk(4, dim=-1)
+            cell_after = torch.sigmoid(keep) * cell + torch.sigmoid(enter) * torch.tanh(proposal)
+            state_after = torch.sigmoid(leave) * torch.tanh(cell_after)
+            now = there[..., step].unsqueeze(-1)
+            cell, state = torch.where(now, cell_after, cell), torch.where(now, state_after, state)
+            states.append(state)
+        return torch.stack(states, dim=-2), there
 
 
 def log_copies(copies: Tensor, like: Tensor) -> Tensor:

@@ -13,9 +13,9 @@ from torch import Tensor
 
 from discreet.errors import DiscreetError
 from discreet.models.features import ArticleTable
-from discreet.models.layers import WordEmbedding
+from discreet.models.layers import EntityEmbedding, WordEmbedding
 from discreet.models.news_model import ModelSettings, Needs, NewsModel, TableSizes
-from discreet.models.published import WordSettings
+from discreet.models.published import EntitySettings, WordSettings
 from discreet.plugins import Registry
 
 
@@ -33,6 +33,13 @@ MODELS: Registry[type[NewsModel]] = Registry(
         "fednewsrec": "discreet.models.fednewsrec:FedNewsRecModel",
         "nrms": "discreet.models.nrms:NRMS",
         "naml": "discreet.models.naml:NAML",
+        "fm": "discreet.models.fm:FM",
+        "dfm": "discreet.models.dfm:DFM",
+        "ebnr": "discreet.models.ebnr:EBNR",
+        "dkn": "discreet.models.dkn:DKN",
+        "dan": "discreet.models.dan:DAN",
+        "npa": "discreet.models.npa:NPA",
+        "miner": "discreet.models.miner:MINER",
         "plm_nr": "discreet.models.plm_nr:PLMNR",
         "bilinear": "discreet.models.bilinear:Bilinear",
     },
@@ -78,20 +85,8 @@ def changed_settings(name: str, preset: str, settings: ModelSettings) -> dict[st
 
 
 def model_needs(name: str, settings: ModelSettings) -> Needs:
-    """What the model reads at these settings.
-
-    Raises:
-        DiscreetError: something that no data or method here can give.
-    """
-    needs = MODELS[name].needs(settings)
-    for missing, what in (
-        (needs.entities, "reads entities, which no data format here has"),
-        (needs.reader_id, "knows readers by their number, and methods here train on clicks alone"),
-        (needs.candidate_aware, "reads candidates with the history, and methods here rank by dot products"),
-    ):
-        if missing:
-            raise DiscreetError(f"model {name} {what}; it cannot be trained")
-    return needs
+    """What the model reads at these settings."""
+    return MODELS[name].needs(settings)
 
 
 def make_model(
@@ -114,24 +109,35 @@ def build_model(
     seed: int,
     *,
     word_vectors: NDArray[np.floating] | None = None,
+    start: bool = True,
 ) -> NewsModel:
     """A new model for the articles of `table`, the same for the same seed.
 
     `word_vectors` [words, size] are public vectors of the vocabulary, in its order. They set the length of the model's
     word vectors and stay as they are, unless `train_words` is True. A model that reads words and is given no vectors
-    for them starts from random ones and learns them, unless `train_words` is False.
+    for them starts from random ones and learns them, unless `train_words` is False. The same goes for the entities of
+    a table, which brings their vectors. Without `start` the model takes nothing from public articles: what it had taken
+    is about to be loaded.
     """
     if isinstance(settings, WordSettings):
         trained = word_vectors is None if settings.train_words is None else settings.train_words
         size = settings.word_size if word_vectors is None else word_vectors.shape[1]
         settings = replace(settings, train_words=trained, word_size=size)
+    if isinstance(settings, EntitySettings):
+        trained = table.entity_vectors is None if settings.train_entities is None else settings.train_entities
+        size = settings.entity_size if table.entity_vectors is None else table.entity_vectors.shape[1]
+        settings = replace(settings, train_entities=trained, entity_size=size)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = MODELS[name](settings, table.sizes)
-    model.start_from(table)
     if word_vectors is not None:
         for _, words in _word_tables(model):
             words.fill(word_vectors)
+    if table.entity_vectors is not None:
+        for entities in (module for module in model.modules() if isinstance(module, EntityEmbedding)):
+            entities.vectors.data.copy_(table.entity_vectors)
+    if start:
+        model.start_from(table)
     return model
 
 

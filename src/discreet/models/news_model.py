@@ -1,4 +1,7 @@
-"""The interface of a news model: encode articles, encode a reader from article vectors, score by their dot product.
+"""The interface of a news model: encode articles, encode a reader from article vectors, score one with the other.
+
+Most models score by the dot product of the two vectors. A model may score otherwise (`score`), may let the reader's
+vector depend on the candidate (`match`), and may encode an article for each reader anew (`ArticleBatch.reader`).
 
 Padding is part of the published models: a title shorter than 30 words is filled with the padding word, whose embedding
 e₀ is learnt, and a history shorter than 50 clicks with the anonymous article, a title of nothing but padding. Equal
@@ -45,8 +48,8 @@ class Needs:
         vectors: A public text vector of the title, and of which titles; None for none.
         tokens: The title as the tokens of a language model in place of words: the folder of that model, empty for the
             installed one; None for no tokens.
-        reader_id: Who the reader is, beside what she clicked.
-        candidate_aware: The reader's vector depends on the candidate, so there is none to rank with by dot products.
+        reader_id: Who the reader is, beside what she clicked: articles are then encoded for each reader anew.
+        candidate_aware: The reader's vector depends on the candidate, so there is none to keep, send or add noise to.
     """
 
     title_words: int = 0
@@ -61,22 +64,25 @@ class Needs:
 
 @dataclass(frozen=True)
 class TableSizes:
-    """How many different words, categories and subcategories articles have, and the length of their text vectors.
+    """How many different words, categories, entities and readers there are, and the length of text vectors.
 
-    What there is not is 0. Words, categories and subcategories include their number 0 (padding, none).
+    What there is not is 0. All counts include the number 0 (padding, none, an unknown reader).
     """
 
     words: int = 0
     categories: int = 0
     subcategories: int = 0
     vector: int = 0
+    entities: int = 0
+    readers: int = 0
 
 
 @dataclass(frozen=True)
 class ModelSettings:
     """What every model has; the defaults are the published ones, and all settings are plain JSON values.
 
-    `size` is the length of an article's and of a reader's vector, `query_size` that of attention pooling's queries.
+    `size` is the length of an article's vector, `query_size` that of attention pooling's queries. `dropout` is the
+    share of the entries of articles' and readers' vectors that training sets to 0; the published models have 0.2.
     """
 
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ()
@@ -85,8 +91,11 @@ class ModelSettings:
     history_length: int = 50
     size: int = 400
     query_size: int = 200
+    dropout: float = 0.0
 
     def __post_init__(self) -> None:
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1, not {self.dropout}")
         for field in fields(self):
             value = getattr(self, field.name)
             if type(value) is int and value < (0 if field.name in self.MAY_BE_ZERO else 1):
@@ -99,20 +108,23 @@ class ArticleBatch:
 
     Words are positions [n, words] in the vocabulary (0 is padding, 1 unknown), each with its `copies`. `category` and
     `subcategory` count from 1 (0 is none). `vectors` are cached text vectors [n, size] of a frozen language model, zero
-    for the anonymous article.
+    for the anonymous article. `entities` [n, words] stand beside the titles' words (0 is none). `reader` [n] is for
+    whom each article is encoded (0 is a reader who did not train).
     """
 
     titles: Tensor | None = None
     title_copies: Tensor | None = None
+    entities: Tensor | None = None
     abstracts: Tensor | None = None
     abstract_copies: Tensor | None = None
     category: Tensor | None = None
     subcategory: Tensor | None = None
     vectors: Tensor | None = None
+    reader: Tensor | None = None
 
 
 class NewsModel(nn.Module, ABC):
-    """A model: one encoder for articles, one for readers. It is made of its settings and its table's sizes.
+    """A model: one encoder for articles, one for readers, and a score. It is made of settings and its table's sizes.
 
     A model of one's own inherits from this class, has a `name`, `PRESETS` and `needs`, and encodes;
     `discreet.register` makes it known.
@@ -129,7 +141,9 @@ class NewsModel(nn.Module, ABC):
         self.settings = settings
         self.sizes = sizes
         self.size = settings.size
-        """Length of an article's and of a reader's vector."""
+        """Length of an article's vector."""
+        self.reader_size = settings.size
+        """Length of a reader's vector."""
         self.history_length = settings.history_length
         """How many of the latest clicks a reader's vector is made of; shorter histories are padded to it."""
 
@@ -148,15 +162,23 @@ class NewsModel(nn.Module, ABC):
     def encode_articles(self, batch: ArticleBatch) -> Tensor:
         """The articles' vectors [n, size]."""
 
-    @abstractmethod
     def encode_readers(self, clicks: Tensor, copies: Tensor) -> Tensor:
-        """Readers' vectors [n, size] from their clicks' vectors [n, clicks, size], with `copies` [n, clicks].
+        """Readers' vectors [n, reader size] from their clicks' vectors [n, clicks, size], with `copies` [n, clicks].
 
         The oldest click comes first, and before it the padding, as one position with its copies, so that the latest
-        click is always last.
+        click is always last. A model that needs `reader_id` is given the readers' numbers [n] as a third argument. A
+        model that is `candidate_aware` has `match` in place of this.
         """
+        raise NotImplementedError(f"{type(self).__name__} has no reader's vector")
 
-    @staticmethod
-    def score(readers: Tensor, candidates: Tensor) -> Tensor:
-        """Dot products [n, candidates] of readers [n, size] with their candidates [n, candidates, size]."""
+    def score(self, readers: Tensor, candidates: Tensor) -> Tensor:
+        """Scores [n, candidates] of readers [n, reader size] with their candidates [n, candidates, size]."""
         return torch.einsum("nd,ncd->nc", readers, candidates)
+
+    def match(self, clicks: Tensor, copies: Tensor, candidates: Tensor) -> Tensor:
+        """Scores [n, candidates] from clicks [n, clicks, size] and candidates: what a `candidate_aware` model has."""
+        return self.score(self.encode_readers(clicks, copies), candidates)
+
+    def penalty(self, readers: Tensor) -> Tensor | None:
+        """What is added to the loss of each sample [n] for its reader's vector; None for nothing."""
+        return None

@@ -21,6 +21,17 @@ class WordSettings(ModelSettings):
     train_words: bool | None = None
 
 
+@dataclass(frozen=True)
+class EntitySettings(WordSettings):
+    """Settings of a model that reads entities as well.
+
+    If `train_entities` is None, entities are learnt where there are no public vectors for them.
+    """
+
+    entity_size: int = 100
+    train_entities: bool | None = None
+
+
 SMALL: dict[str, Any] = {"title_words": 20, "history_length": 25, "size": 48, "query_size": 32}
 """What the preset `small` has in common: enough for a small machine, a demonstration, a test."""
 

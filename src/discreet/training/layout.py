@@ -7,7 +7,7 @@ histories: a *bucket* is padded to its longest. The padding itself is one positi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from torch.utils.checkpoint import checkpoint
 
 from discreet.models.features import ArticleTable
 from discreet.models.news_model import ArticleBatch
+from discreet.training.dropout import NONE, Dropout
 from discreet.training.network import Network
 from discreet.training.objective import Objective
 from discreet.training.samples import ANONYMOUS, Samples
@@ -39,6 +40,7 @@ class HistoryBucket:
 
     clicks: Tensor
     copies: Tensor
+    reader: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -52,16 +54,44 @@ class RoundLayout:
     target: Tensor
     randomness: Tensor | None
     positions: int
+    article_masks: Tensor | None = None
+    reader_masks: Tensor | None = None
 
     def losses(self, network: Network, parameters: Mapping[str, Tensor], objective: Objective) -> Tensor:
         """The loss of each sample, Eq. (3)."""
+        scores, penalty = self.scores(network, parameters, objective)
+        return objective.losses(scores, self.target, penalty)
+
+    def scores(
+        self, network: Network, parameters: Mapping[str, Tensor], objective: Objective
+    ) -> tuple[Tensor, Tensor | None]:
+        """The scores of each sample's candidates [samples, candidates], and what a model adds to the loss."""
         vectors = torch.cat([self._encode(network, parameters, batch) for batch in self.articles])
+        vectors = masked(vectors, self.article_masks)
+        if network.candidate_aware:
+            return self._matches(network, parameters, vectors), None
         readers = torch.cat(
-            [network.encode_readers(parameters, gather(vectors, b.clicks), b.copies) for b in self.histories]
+            [network.encode_readers(parameters, gather(vectors, b.clicks), b.copies, b.reader) for b in self.histories]
         )
+        readers = masked(readers, self.reader_masks)
         randomness = None if self.randomness is None else self.randomness.to(readers.dtype)
-        readers = objective.readers(parameters, readers, randomness)
-        return objective.losses(gather(readers, self.sample_view), gather(vectors, self.candidates), self.target)
+        readers = gather(objective.readers(parameters, readers, randomness), self.sample_view)
+        return network.score(parameters, readers, gather(vectors, self.candidates)), network.model.penalty(readers)
+
+    def _matches(self, network: Network, parameters: Mapping[str, Tensor], vectors: Tensor) -> Tensor:
+        """Scores of each sample's candidates by a model whose readers depend on them; histories go by bucket."""
+        found, order, first = [], [], 0
+        for bucket in self.histories:
+            inside = (self.sample_view >= first) & (self.sample_view < first + len(bucket.clicks))
+            samples = torch.nonzero(inside).flatten()
+            views = self.sample_view[samples] - first
+            clicks = gather(vectors, bucket.clicks[views])
+            found.append(
+                network.match(parameters, clicks, bucket.copies[views], gather(vectors, self.candidates[samples]))
+            )
+            order.append(samples)
+            first += len(bucket.clicks)
+        return torch.cat(found)[torch.argsort(torch.cat(order))]
 
     def _encode(self, network: Network, parameters: Mapping[str, Tensor], batch: ArticleBatch) -> Tensor:
         if self.positions <= KEPT_POSITIONS:
@@ -70,30 +100,64 @@ class RoundLayout:
         return encoded
 
 
-def compact(samples: Samples, table: ArticleTable, history_length: int, overhead: int = BUCKET_OVERHEAD) -> RoundLayout:
+def masked(vectors: Tensor, masks: Tensor | None) -> Tensor:
+    """Vectors after dropout."""
+    return vectors if masks is None else vectors * masks.to(vectors.dtype)
+
+
+def compact(
+    samples: Samples, table: ArticleTable, history_length: int, overhead: int = BUCKET_OVERHEAD, dropout: Dropout = NONE
+) -> RoundLayout:
     """Lay out the samples of one or of many clients."""
-    articles = np.concatenate((samples.history, samples.candidates.ravel(), [ANONYMOUS]))
-    rows, places = np.unique(np.where(articles == ANONYMOUS, table.anonymous, articles), return_inverse=True)
+    articles = np.concatenate((samples.history, samples.candidates.ravel()))
+    articles = np.where(articles == ANONYMOUS, table.anonymous, articles)
+    anonymous_of = np.zeros(len(samples.view_client), dtype=np.int64)
+    if table.reader_numbers is None:
+        rows, places = np.unique(np.append(articles, table.anonymous), return_inverse=True)
+        reader = None
+    else:  # an article is encoded for each client who has it, and so is the anonymous one
+        clients = len(samples.clients)
+        owner = (
+            samples.view_client[samples.history_view],
+            np.repeat(samples.sample_client, samples.candidates.shape[1]),
+        )
+        owners = np.concatenate((*owner, np.arange(clients)))
+        pairs = owners * len(table) + np.append(articles, np.full(clients, table.anonymous))
+        pairs, places = np.unique(pairs, return_inverse=True)
+        client, rows = np.divmod(pairs, len(table))
+        reader = table.number_of(samples.reader[client])
+        anonymous_of = samples.view_client
     lengths = table.length(rows).numpy()
     buckets = [part for bucket in by_length(lengths, overhead) for part in _parts(bucket, lengths)]
-    place = _inverse(np.concatenate(buckets))[places]
-    clicks, candidates, anonymous = np.split(place, [len(samples.history), len(articles) - 1])
+    order = np.concatenate(buckets)
+    place = _inverse(order)[places]
+    clicks, candidates, anonymous = np.split(place, [len(samples.history), len(articles)])
 
     sizes = samples.history_sizes
     view_buckets = by_length(sizes, overhead)
-    order = np.concatenate(view_buckets)
+    view_order = np.concatenate(view_buckets)
     start = np.cumsum(sizes) - sizes
     histories = [
-        history_bucket(clicks, start[views], sizes[views], int(anonymous[0]), history_length) for views in view_buckets
+        history_bucket(clicks, start[views], sizes[views], anonymous[anonymous_of[views]], history_length)
+        for views in view_buckets
     ]
+    if reader is not None:
+        number = table.number_of(samples.reader[samples.view_client])
+        histories = [replace(b, reader=number[views]) for b, views in zip(histories, view_buckets, strict=True)]
+    batches = [table.batch(rows[bucket]) for bucket in buckets]
+    if reader is not None:
+        batches = [replace(batch, reader=reader[bucket]) for batch, bucket in zip(batches, buckets, strict=True)]
+    reader_masks = dropout.readers(samples)
     return RoundLayout(
-        articles=[table.batch(rows[bucket]) for bucket in buckets],
+        articles=batches,
         histories=histories,
-        sample_view=torch.from_numpy(_inverse(order)[samples.sample_view]),
+        sample_view=torch.from_numpy(_inverse(view_order)[samples.sample_view]),
         candidates=torch.from_numpy(candidates.reshape(samples.candidates.shape)),
         target=torch.from_numpy(samples.target),
-        randomness=None if samples.randomness is None else torch.from_numpy(samples.randomness[order]),
+        randomness=None if samples.randomness is None else torch.from_numpy(samples.randomness[view_order]),
         positions=int(lengths.sum()) + len(rows),
+        article_masks=dropout.articles(samples, rows[order]),
+        reader_masks=None if reader_masks is None else reader_masks[view_order],
     )
 
 
@@ -130,13 +194,18 @@ def gather(vectors: Tensor, places: Tensor) -> Tensor:
     return vectors.index_select(0, places.flatten()).view(*places.shape, vectors.shape[-1])
 
 
-def history_bucket(clicks: Positions, start: Positions, size: Positions, anonymous: int, full: int) -> HistoryBucket:
-    """Histories side by side, the latest click last; before the oldest the anonymous article, as often as needed."""
+def history_bucket(
+    clicks: Positions, start: Positions, size: Positions, anonymous: Positions, full: int
+) -> HistoryBucket:
+    """Histories side by side, the latest click last; before the oldest the anonymous article, as often as needed.
+
+    `anonymous` has each history's place of that article.
+    """
     width = int(size.max()) + 1
     back = np.arange(width)[::-1]
     there = back < size[:, None]
     at = np.where(there, (start + size)[:, None] - 1 - back, 0)
-    places = np.where(there, clicks[at] if len(clicks) else 0, anonymous)
+    places = np.where(there, clicks[at] if len(clicks) else 0, anonymous[:, None])
     copies = there + (back == size[:, None]) * (full - size)[:, None]
     if (size == full).all():
         places, copies = places[:, 1:], copies[:, 1:]

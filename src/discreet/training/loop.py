@@ -7,13 +7,15 @@ article that occurs several times in a client's samples is encoded once, and no 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from discreet.models.features import ArticleTable
+from discreet.training.dropout import Dropout
+from discreet.training.layout import masked
 from discreet.training.network import Network
 from discreet.training.objective import Objective, Parameters, gradient_of
 from discreet.training.samples import ANONYMOUS, Samples
@@ -74,14 +76,20 @@ def padded_loss(
         histories[view, length - len(clicks) :] = clicks
     articles = np.concatenate((histories.ravel(), samples.candidates.ravel()))
     rows, places = np.unique(np.where(articles == ANONYMOUS, table.anonymous, articles), return_inverse=True)
-    vectors = network.encode_articles(parameters, table.padded(rows))
+    batch, reader, dropout = table.padded(rows), None, Dropout.of(network.model)
+    if table.reader_numbers is not None:
+        own = table.number_of(samples.reader)
+        batch, reader = replace(batch, reader=own.expand(len(rows))), own.expand(len(histories))
+    vectors = masked(network.encode_articles(parameters, batch), dropout.articles(samples, rows))
     place = torch.from_numpy(places)
     clicks_vectors = vectors[place[: histories.size]].view(*histories.shape, -1)
     candidates = vectors[place[histories.size :]].view(*samples.candidates.shape, -1)
-    readers = network.encode_readers(parameters, clicks_vectors, torch.ones(histories.shape, dtype=torch.int64))
+    once = torch.ones(histories.shape, dtype=torch.int64)
+    which, target = torch.from_numpy(samples.sample_view), torch.from_numpy(samples.target)
+    if network.candidate_aware:
+        return objective.losses(network.match(parameters, clicks_vectors[which], once[which], candidates), target).sum()
+    readers = masked(network.encode_readers(parameters, clicks_vectors, once, reader), dropout.readers(samples))
     randomness = None if samples.randomness is None else torch.from_numpy(samples.randomness).to(vectors.dtype)
     readers = objective.readers(parameters, readers, randomness)
-    losses = objective.losses(
-        readers[torch.from_numpy(samples.sample_view)], candidates, torch.from_numpy(samples.target)
-    )
-    return losses.sum()
+    scores = network.score(parameters, readers[which], candidates)
+    return objective.losses(scores, target, network.model.penalty(readers[which])).sum()

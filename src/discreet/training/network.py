@@ -17,6 +17,7 @@ class Network:
 
     def __init__(self, model: NewsModel) -> None:
         self.model = model
+        self.candidate_aware = type(model).needs(model.settings).candidate_aware
         self._calls = _Calls(model)
         self._names = [name for name, value in model.named_parameters() if value.requires_grad]
 
@@ -37,9 +38,25 @@ class Network:
         """The articles' vectors [n, size]."""
         return self._call(parameters, "encode_articles", batch)
 
-    def encode_readers(self, parameters: Mapping[str, Tensor], clicks: Tensor, copies: Tensor) -> Tensor:
-        """Readers' vectors [n, size] from clicks' vectors [n, clicks, size], each standing for `copies` clicks."""
-        return self._call(parameters, "encode_readers", clicks, copies)
+    def encode_readers(
+        self, parameters: Mapping[str, Tensor], clicks: Tensor, copies: Tensor, reader: Tensor | None = None
+    ) -> Tensor:
+        """Readers' vectors from clicks' vectors [n, clicks, size], each standing for `copies` clicks.
+
+        `reader` [n] are the readers' numbers, where the model knows them.
+        """
+        known = () if reader is None else (reader,)
+        return self._call(parameters, "encode_readers", clicks, copies, *known)
+
+    def score(self, parameters: Mapping[str, Tensor], readers: Tensor, candidates: Tensor) -> Tensor:
+        """Scores [n, candidates] of readers' vectors with candidates' [n, candidates, size]."""
+        if type(self.model).score is NewsModel.score:
+            return self.model.score(readers, candidates)  # a dot product: no parameters to put in
+        return self._call(parameters, "score", readers, candidates)
+
+    def match(self, parameters: Mapping[str, Tensor], clicks: Tensor, copies: Tensor, candidates: Tensor) -> Tensor:
+        """Scores [n, candidates] of a model whose readers depend on the candidate."""
+        return self._call(parameters, "match", clicks, copies, candidates)
 
     def _call(self, parameters: Mapping[str, Tensor], what: str, *arguments: Any) -> Tensor:
         values = {f"model.{name}": parameters[name] for name in self._names}

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from discreet.models.news_model import NewsModel
-
 Parameters = dict[str, Tensor]
 
 Interest = Callable[[Mapping[str, Tensor], Tensor, Tensor | None], Tensor]
@@ -21,7 +19,7 @@ A pure function: what it draws was drawn before and comes as `randomness`; what 
 
 @dataclass(frozen=True)
 class Objective:
-    """The loss of a sample: L = −log softmax(s) at the clicked article, where s = uᵀt for each candidate t.
+    """The loss of a sample: L = −log softmax(s) at the clicked article, where s = s(u, t) for each candidate t.
 
     `interest` makes of the readers' vectors those that are scored; None scores the vectors themselves.
     """
@@ -32,9 +30,10 @@ class Objective:
         """The vectors that candidates are scored with."""
         return vectors if self.interest is None else self.interest(parameters, vectors, randomness)
 
-    def losses(self, readers: Tensor, candidates: Tensor, target: Tensor) -> Tensor:
-        """Eq. (3) for each sample: readers [n, size], candidates [n, 1 + k, size], the clicked one's place [n]."""
-        return torch.nn.functional.cross_entropy(NewsModel.score(readers, candidates), target, reduction="none")
+    def losses(self, scores: Tensor, target: Tensor, penalty: Tensor | None = None) -> Tensor:
+        """Eq. (3) for each sample: scores [n, 1 + k], the clicked one's place [n], and what a model adds [n]."""
+        losses = torch.nn.functional.cross_entropy(scores, target, reduction="none")
+        return losses if penalty is None else losses + penalty
 
 
 def gradient_of(loss: Tensor, leaves: Parameters) -> Parameters:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from discreet.models.features import ArticleTable
-from discreet.training.layout import compact
+from discreet.training.dropout import Dropout
+from discreet.training.layout import RoundLayout, compact
 from discreet.training.network import Network
 from discreet.training.objective import Objective, Parameters, gradient_of
 from discreet.training.samples import ANONYMOUS, Samples
@@ -52,7 +53,7 @@ def summed_gradient(
 ) -> SummedGradient:
     """The weighted sum of all clients' gradients, by one backward pass: Σ_u w_u ∂L_u/∂Θ = ∂(Σ_u w_u L_u)/∂Θ."""
     leaves = {name: value.detach().requires_grad_() for name, value in parameters.items()}
-    losses = compact(samples, table, network.model.history_length).losses(network, leaves, objective)
+    losses = _layout(network, table, samples).losses(network, leaves, objective)
     weight = torch.from_numpy(np.asarray(weights, dtype=np.float64)[samples.sample_client]).to(losses.dtype)
     return SummedGradient(gradient_of(losses @ weight, leaves), _client_losses(samples, losses))
 
@@ -80,7 +81,7 @@ def client_gradients(
     leaves = {name: value.detach().requires_grad_() for name, value in parameters.items()}
     for position in range(len(samples.clients)):
         own = samples.select(np.array([position]))
-        losses = compact(own, table, network.model.history_length).losses(network, leaves, objective)
+        losses = _layout(network, table, own).losses(network, leaves, objective)
         gradient = {name: value.unsqueeze(0) for name, value in gradient_of(losses.sum(), leaves).items()}
         yield ClientGradients(np.array([position]), gradient, _client_losses(own, losses))
 
@@ -95,8 +96,13 @@ def _stacked(
     order = np.argsort(clicks, kind="stable")
     for start in range(0, len(order), together):
         positions = np.sort(order[start : start + together])
-        clients = stack(samples.select(positions), table, network.model.history_length)
+        own = samples.select(positions)
+        clients = stack(own, table, network.model.history_length, Dropout.of(network.model))
         yield ClientGradients(positions, *clients.gradients(network, parameters, objective))
+
+
+def _layout(network: Network, table: ArticleTable, samples: Samples) -> RoundLayout:
+    return compact(samples, table, network.model.history_length, dropout=Dropout.of(network.model))
 
 
 def _work(table: ArticleTable, parameters: Mapping[str, Tensor], samples: Samples) -> float:
@@ -118,7 +124,7 @@ def client_differences(
     """Each client's difference Θ − Θ_u after local steps (FedAvg), as `loop.client_difference` defines it."""
     for position in range(len(samples.clients)):
         own = samples.select(np.array([position]))
-        layout = compact(own, table, network.model.history_length)
+        layout = _layout(network, table, own)
         local = {name: value.detach() for name, value in parameters.items()}
         before = np.zeros(1)
         for step in range(steps):

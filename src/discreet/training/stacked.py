@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,7 +13,8 @@ from torch import Tensor
 
 from discreet.models.features import ArticleTable
 from discreet.models.news_model import ArticleBatch
-from discreet.training.layout import gather
+from discreet.training.dropout import NONE, Dropout
+from discreet.training.layout import gather, masked
 from discreet.training.network import Network
 from discreet.training.objective import Objective, Parameters
 from discreet.training.samples import ANONYMOUS, Samples, position_in_group
@@ -35,6 +37,9 @@ class Stack:
     target: Tensor
     weight: Tensor
     randomness: Tensor | None
+    reader: Tensor | None
+    article_masks: Tensor | None
+    reader_masks: Tensor | None
 
     def gradients(
         self, network: Network, parameters: Mapping[str, Tensor], objective: Objective
@@ -43,12 +48,20 @@ class Stack:
         tensors = {name: value for name, value in vars(self).items() if isinstance(value, Tensor)}
 
         def loss(values: Parameters, articles: dict[str, Tensor], own: dict[str, Tensor]) -> Tensor:
-            vectors = network.encode_articles(values, ArticleBatch(**articles))
-            readers = network.encode_readers(values, gather(vectors, own["clicks"]), own["copies"])
-            randomness = own.get("randomness")
-            readers = objective.readers(values, readers, None if randomness is None else randomness.to(readers.dtype))
-            readers = gather(readers, own["sample_view"])
-            losses = objective.losses(readers, gather(vectors, own["candidates"]), own["target"])
+            vectors = masked(network.encode_articles(values, ArticleBatch(**articles)), own.get("article_masks"))
+            clicks, candidates = gather(vectors, own["clicks"]), gather(vectors, own["candidates"])
+            view = own["sample_view"]
+            if network.candidate_aware:
+                scores = network.match(values, clicks[view], own["copies"][view], candidates)
+                losses = objective.losses(scores, own["target"])
+            else:
+                readers = network.encode_readers(values, clicks, own["copies"], own.get("reader"))
+                readers = masked(readers, own.get("reader_masks"))
+                chance = own.get("randomness")
+                readers = objective.readers(values, readers, None if chance is None else chance.to(readers.dtype))
+                readers = gather(readers, view)
+                scores = network.score(values, readers, candidates)
+                losses = objective.losses(scores, own["target"], network.model.penalty(readers))
             return losses @ own["weight"].to(losses.dtype)
 
         each = torch.func.vmap(torch.func.grad_and_value(loss), in_dims=(None, 0, 0))
@@ -56,7 +69,7 @@ class Stack:
         return gradients, losses.detach().double().numpy()
 
 
-def stack(samples: Samples, table: ArticleTable, history_length: int) -> Stack:
+def stack(samples: Samples, table: ArticleTable, history_length: int, dropout: Dropout = NONE) -> Stack:
     """Lay the samples' clients side by side."""
     clients = len(samples.clients)
     click_client = samples.view_client[samples.history_view]
@@ -92,11 +105,20 @@ def stack(samples: Samples, table: ArticleTable, history_length: int) -> Stack:
     candidate_places = np.zeros((clients, count, samples.candidates.shape[1]), dtype=np.int64)
     sample_view[own], target[own], weight[own] = view[samples.sample_view], samples.target, 1
     candidate_places[own] = candidates.reshape(samples.candidates.shape)
-    randomness = None
-    if samples.randomness is not None:
-        randomness = np.zeros((*shape[:2], *samples.randomness.shape[1:]), dtype=samples.randomness.dtype)
-        randomness[samples.view_client, view] = samples.randomness
-    batch = table.batch(rows.ravel())
+
+    def by_view(values: NDArray[Any] | None) -> Tensor | None:
+        if values is None:
+            return None
+        placed = np.zeros((*shape[:2], *values.shape[1:]), dtype=values.dtype)
+        placed[samples.view_client, view] = values
+        return torch.from_numpy(placed)
+
+    batch, reader = table.batch(rows.ravel()), None
+    if table.reader_numbers is not None:
+        number = table.number_of(samples.reader)
+        batch = replace(batch, reader=number.repeat_interleave(rows.shape[1]))
+        reader = number[:, None].expand(shape[:2])
+    reader_masks = dropout.readers(samples)
     parts = {field.name: getattr(batch, field.name) for field in fields(batch)}
     return Stack(
         articles={name: part.reshape(*rows.shape, *part.shape[1:]) for name, part in parts.items() if part is not None},
@@ -106,5 +128,8 @@ def stack(samples: Samples, table: ArticleTable, history_length: int) -> Stack:
         candidates=torch.from_numpy(candidate_places),
         target=torch.from_numpy(target),
         weight=torch.from_numpy(weight),
-        randomness=None if randomness is None else torch.from_numpy(randomness),
+        randomness=by_view(samples.randomness),
+        reader=reader,
+        article_masks=dropout.articles(samples, rows),
+        reader_masks=by_view(None if reader_masks is None else reader_masks.numpy()),
     )

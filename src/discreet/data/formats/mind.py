@@ -2,7 +2,8 @@
 
 A line of `behaviors.tsv` is impression id, reader, time (`11/13/2019 5:53:12 AM`), history (article ids, oldest first)
 and slate (article ids with `-1` for a click, `-0` for none; without a label in the test set). A line of `news.tsv` is
-id, category, subcategory, title, abstract, url and two columns of entities.
+id, category, subcategory, title, abstract, url and two columns of entities. `entity_embedding.vec` has the entities'
+vectors; without it models learn them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from discreet.data.clicks import NEGATIVES
 from discreet.data.formats.data_format import NewsFormat
+from discreet.data.formats.mind_entities import article_entities, read_entities
 from discreet.data.lines import blocks, find, require, table
 from discreet.data.lookup import Lookup
 from discreet.data.names import Names
@@ -73,7 +75,7 @@ def mind_splits(path: Path) -> dict[str, Path]:
 def read_mind(path: Path) -> NewsData:
     """Read all splits of a folder in MIND's layout, articles and readers merged by their ids."""
     folders = mind_splits(path)
-    articles = _read_articles([require(folder, "news.tsv") for folder in folders.values()])
+    articles = _read_articles(list(folders.values()))
     readers = Names()
     splits = {
         split: _Log(require(folder, "behaviors.tsv"), split, articles.ids, readers).impressions()
@@ -82,10 +84,10 @@ def read_mind(path: Path) -> NewsData:
     return NewsData(name=path.resolve().name, articles=articles, readers=readers.to_list(), splits=splits)
 
 
-def _read_articles(paths: Sequence[Path]) -> Articles:
+def _read_articles(folders: Sequence[Path]) -> Articles:
     """One table of the articles of all splits; an article that several splits describe keeps its first description."""
     frames = []
-    for path in paths:
+    for path in [require(folder, "news.tsv") for folder in folders]:
         parts = [table(path, line, block, NEWS) for line, block in blocks(path)]
         if not parts:
             raise InputError(path, "is empty; it should hold one article a line")
@@ -95,8 +97,9 @@ def _read_articles(paths: Sequence[Path]) -> Articles:
             line = int(twice.arg_max() or 0) + 1
             name = frame["id"][line - 1]
             raise InputError(path, f"article {name} stands here a second time" if name else "has no article id", line)
-        frames.append(frame.select(NEWS[:5]))
-    merged = pl.concat(frames).unique("id", keep="first", maintain_order=True).fill_null("")
+        frames.append(read_entities(frame, path))
+    merged = pl.concat(frames).unique("id", keep="first", maintain_order=True)
+    merged = merged.with_columns(pl.col(NEWS[:6]).fill_null(""))
     return Articles(
         ids=merged["id"].to_list(),
         titles=merged["title"].to_list(),
@@ -104,6 +107,8 @@ def _read_articles(paths: Sequence[Path]) -> Articles:
         subcategories=merged["subcategory"].to_list(),
         abstracts=merged["abstract"].to_list(),
         published=np.full(len(merged), -1, dtype=np.int64),
+        urls=merged["url"].to_list(),
+        entities=article_entities(merged, folders),
     )
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.data.entities import Entities
 from discreet.data.news import Articles
 from discreet.data.synthetic.rhythm import DAY, moments
-from discreet.data.synthetic.titles import DRAWS, STYLE_SHARES, STYLES, write_article
+from discreet.data.synthetic.titles import DRAWS, STYLE_SHARES, STYLES, mention_in, write_article
 from discreet.data.synthetic.vocabulary import CATEGORIES, subtopics
 
 STORY_DAYS = 3
@@ -88,14 +89,30 @@ def word_articles(rng: np.random.Generator, truth: ArticleTruth) -> Articles:
         strict=True,
     )
     texts = [write_article(topics[topic], style, who, thing, draws) for topic, style, who, thing, draws in columns]
+    titles = [title for title, _ in texts]
     return Articles(
         ids=[f"N{number}" for number in (1 + rng.permutation(count)).tolist()],
-        titles=[title for title, _ in texts],
+        titles=titles,
         categories=[topics[topic].category for topic in truth.subtopic.tolist()],
         subcategories=[topics[topic].name for topic in truth.subtopic.tolist()],
         abstracts=[abstract for _, abstract in texts],
         published=truth.published,
+        entities=_entities(truth, titles),
     )
+
+
+def _entities(truth: ArticleTruth, titles: list[str]) -> Entities:
+    """Who and what each title names, numbered as in a knowledge base: every entity and matter of every sub-topic."""
+    topics = subtopics()
+    entities, matters = len(topics[0].who), len(topics[0].thing)
+    mentions = []
+    for title, topic, who, thing in zip(
+        titles, *(x.tolist() for x in (truth.subtopic, truth.who, truth.thing)), strict=True
+    ):
+        number = topic * (entities + matters)
+        named = ((number + who, topics[topic].who[who]), (number + entities + thing, topics[topic].thing[thing]))
+        mentions.append([(f"Q{1 + place}", form) for place, name in named if (form := mention_in(title, name))])
+    return Entities.from_lists(mentions)
 
 
 def category_of_subtopic() -> NDArray[np.int64]:

@@ -98,6 +98,13 @@ def write_article(subtopic: Subtopic, style: int, who: int, thing: int, draws: S
     return _capitalised(title), ". ".join(map(_capitalised, abstract.split(". ")))
 
 
+def mention_in(title: str, name: str) -> str:
+    """How a title names something; empty if it does not."""
+    bare = _ARTICLE.sub("", name)
+    at = title.lower().find(bare.lower())
+    return title[at : at + len(bare)] if at >= 0 else ""
+
+
 def _capitalised(sentence: str) -> str:
     """The sentence with its first letter large, the others as they are."""
     return sentence[:1].upper() + sentence[1:]

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from discreet.data.formats.mind_entities import write_mentions
 from discreet.data.news import Articles, Impressions, NewsData
 from discreet.files import replacing_folder
 from discreet.progress import track
@@ -30,8 +31,9 @@ def write_mind(data: NewsData, folder: Path, *, overwrite: bool = False) -> None
 
 
 def _write_news(articles: Articles, impressions: Impressions, path: Path) -> None:
-    """Id, category, sub-category, title, abstract, url, and two columns of entities, of which none are known."""
+    """Id, category, sub-category, title, abstract, url, and two columns of entities: those that the title names."""
     latest = impressions.time.max(initial=0)
+    entities = articles.entities
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for i in np.flatnonzero(articles.published <= latest).tolist():
             name = articles.ids[i]
@@ -42,7 +44,7 @@ def _write_news(articles: Articles, impressions: Impressions, path: Path) -> Non
                 articles.titles[i],
                 articles.abstracts[i],
                 f"https://news.example/{name}.html",
-                "[]",
+                "[]" if entities is None else write_mentions([m for m in entities.of(i) if m[1]], articles.titles[i]),
                 "[]",
             )
             file.write("\t".join(columns) + "\n")

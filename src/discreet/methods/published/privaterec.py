@@ -68,12 +68,15 @@ class PrivateRec(Federated):
         if self.basis < 2 or not 0 <= self.padding < 1 or not 0 < self.theta < math.inf:
             raise DiscreetError(f"{self.name}: basis must be at least 2, padding at least 0 and below 1, theta above 0")
 
+        if self.needs.candidate_aware:
+            raise DiscreetError(f"{self.name} noises a reader's vector, and model {self.model} has none to noise")
+
     def setup(
         self, task: TrainingTask, seed: int, part: Part = ALL_READERS, randomness: Randomness | None = None
     ) -> Setup:
         """Θ at its start: the model, and the basis vectors that are trained with it (Algorithm 3, line 2)."""
         setup = prepare(self, task, seed, part, randomness)
-        return replace(setup, start={**setup.start, "basis": self.first_basis(setup.network.model.size, seed)})
+        return replace(setup, start={**setup.start, "basis": self.first_basis(setup.network.model.reader_size, seed)})
 
     def first_basis(self, size: int, seed: int) -> Tensor:
         """The basis vectors before the first round."""
