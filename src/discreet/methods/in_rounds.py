@@ -19,8 +19,9 @@ from discreet.errors import DiscreetError
 from discreet.methods.method import Method, State, TrainingTask
 from discreet.methods.ranking import Serving
 from discreet.models.model_registry import changed_settings, model_needs, model_settings
-from discreet.models.news_model import ModelSettings, Needs
+from discreet.models.news_model import ModelSettings, Needs, NewsModel
 from discreet.privacy.guarantee import Guarantee
+from discreet.training.network import Network
 from discreet.training.objective import Parameters
 from discreet.training.parties import Parties
 from discreet.training.randomness import Randomness
@@ -86,6 +87,10 @@ class InRounds(Method):
     def needs(self) -> Needs:
         """What the model reads."""
         return model_needs(self.model, self.chosen_model)
+
+    def network(self, model: NewsModel) -> Network:
+        """What is trained and ranked with, from the model as it is made."""
+        return Network(model)
 
     @abstractmethod
     def serving(self, size: int, seed: int) -> Serving:

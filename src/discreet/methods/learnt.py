@@ -19,7 +19,6 @@ from discreet.methods.ranking import score_impressions
 from discreet.methods.setup import CENTRES, Setup, article_table, title_vectors
 from discreet.models.model_registry import build_model, fixed_parts, fixed_words
 from discreet.training.checkpoint import Checkpoint
-from discreet.training.network import Network
 from discreet.training.objective import Parameters
 
 NAMES = ("words", "categories", "subcategories", "entities", "readers")
@@ -39,7 +38,7 @@ def learnt(method: InRounds, task: TrainingTask, setup: Setup, done: Checkpoint,
     """
     table, model = setup.table, setup.network.model
     known = (table.words, table.categories, table.subcategories, table.entity_names, table.reader_names)
-    extras: State = {_PACKED[name]: _packed(names) for name, names in zip(NAMES, known, strict=True)}
+    extras: State = {_PACKED[name]: pack_names(names) for name, names in zip(NAMES, known, strict=True)}
     extras["losses"] = np.array(done.losses)
     extras["nodes"] = _marked(done.nodes)
     if simulated:
@@ -52,19 +51,20 @@ def learnt(method: InRounds, task: TrainingTask, setup: Setup, done: Checkpoint,
         extras[titles.what] = titles.centre
     if fixed := fixed_parts(model):
         extras |= {name: buffer.numpy() for name, buffer in fixed.items()}
-        extras[_FIXED] = _packed(list(fixed))
+        extras[_FIXED] = pack_names(list(fixed))
     return {**{name: value.numpy() for name, value in done.parameters.items()}, **extras}
 
 
 def score_learnt(method: InRounds, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
     """Rank with what was learnt, serving as the method prescribes."""
-    names = {name: _unpacked(state[_PACKED[name]]) if _PACKED[name] in state else [] for name in NAMES}
+    names = {name: unpack_names(state[_PACKED[name]]) if _PACKED[name] in state else [] for name in NAMES}
     table = article_table(task, method.needs, names)
     if method.needs.entities:  # public vectors are those of the training, whatever files lie beside the articles now
         fixed = ENTITY_VECTORS in _fixed_names(state)
         table.entity_vectors = torch.from_numpy(state[ENTITY_VECTORS]) if fixed else None
     words = state.get("word_vectors")
-    network = Network(build_model(method.model, method.chosen_model, table, seed, word_vectors=words, start=False))
+    model = build_model(method.model, method.chosen_model, table, seed, word_vectors=words, start=False)
+    network = method.network(model)
     for name, buffer in fixed_parts(network.model).items():
         buffer.copy_(torch.from_numpy(state[name]))
     serving = method.serving(network.model.reader_size, seed)
@@ -87,7 +87,7 @@ def _trained_names(state: State) -> list[str]:
 
 
 def _fixed_names(state: State) -> list[str]:
-    return _unpacked(state[_FIXED]) if _FIXED in state else []
+    return unpack_names(state[_FIXED]) if _FIXED in state else []
 
 
 def _marked(nodes: tuple[tuple[int, ...], ...]) -> NDArray[np.bool_]:
@@ -98,10 +98,12 @@ def _marked(nodes: tuple[tuple[int, ...], ...]) -> NDArray[np.bool_]:
     return marks
 
 
-def _packed(words: Sequence[str]) -> NDArray[np.uint8]:
+def pack_names(words: Sequence[str]) -> NDArray[np.uint8]:
+    """Names as bytes, so that a state can keep them."""
     return np.frombuffer("\n".join(words).encode(), np.uint8)
 
 
-def _unpacked(packed: NDArray[np.generic]) -> list[str]:
+def unpack_names(packed: NDArray[np.generic]) -> list[str]:
+    """The inverse."""
     text = packed.tobytes().decode()
     return text.split("\n") if text else []

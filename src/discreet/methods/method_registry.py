@@ -27,6 +27,8 @@ METHODS: Registry[type[Method]] = Registry(
         "fednewsrec": "discreet.methods.published.fednewsrec:FedNewsRec",
         "dp_fedrec": "discreet.methods.published.dp_fedrec:DPFedRec",
         "privaterec": "discreet.methods.published.privaterec:PrivateRec",
+        "fcf": "discreet.methods.published.fcf:FCF",
+        "uni_fedrec": "discreet.methods.published.uni_fedrec:UniFedRec",
         "dp_fedavg": "discreet.methods.dp_fedavg:DPFedAvg",
         "click_reports": "discreet.methods.click_reports.click_reports:ClickReports",
         "front_page": "discreet.methods.front_page.front_page:FrontPage",

@@ -157,7 +157,8 @@ def _pairs(
     at_once = _PAIRS * network.model.size // network.model.reader_size
     for part in _pieces(np.arange(len(shown)), at_once):
         u, t = readers[torch.from_numpy(reader[part])], vectors[torch.from_numpy(shown[part])]
-        scores[part] = network.score(parameters, u, t.unsqueeze(1)).squeeze(1).numpy()
+        found = network.score(parameters, u, t.unsqueeze(1)).squeeze(1)
+        scores[part] = (found if found.dim() == 1 else found[:, 0]).numpy()  # of several tasks the first one ranks
     return scores
 
 

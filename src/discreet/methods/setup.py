@@ -71,7 +71,7 @@ def prepare(
     """The model that `method` trains, and the samples of a node's readers; without `randomness`, the seed decides."""
     table = article_table(task, method.needs)
     word_vectors = _public_words(table.words)
-    network = Network(build_model(method.model, method.chosen_model, table, seed, word_vectors=word_vectors))
+    network = method.network(build_model(method.model, method.chosen_model, table, seed, word_vectors=word_vectors))
     train = task.data.splits["train"]
     own = train if part.of == 1 else train.select(train.reader % part.of == part.which - 1)
     return Setup(

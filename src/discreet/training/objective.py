@@ -31,8 +31,14 @@ class Objective:
         return vectors if self.interest is None else self.interest(parameters, vectors, randomness)
 
     def losses(self, scores: Tensor, target: Tensor, penalty: Tensor | None = None) -> Tensor:
-        """Eq. (3) for each sample: scores [n, 1 + k], the clicked one's place [n], and what a model adds [n]."""
+        """Eq. (3) for each sample: scores [n, 1 + k], the clicked one's place [n], and what a model adds [n].
+
+        A model with several tasks has scores [n, 1 + k, tasks], and its loss is the sum over them.
+        """
+        if scores.dim() == 3:
+            target = target.unsqueeze(-1).expand(-1, scores.shape[-1])
         losses = torch.nn.functional.cross_entropy(scores, target, reduction="none")
+        losses = losses.sum(-1) if scores.dim() == 3 else losses
         return losses if penalty is None else losses + penalty
 
 
