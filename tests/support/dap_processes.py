@@ -30,7 +30,16 @@ def free_port() -> int:
 class Deployment:
     """The files of both aggregators and the collector in a folder, and the processes that use them."""
 
-    def __init__(self, folder: Path, *, start: int, scheme: str = "http", extra: dict | None = None, **terms) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        start: int,
+        scheme: str = "http",
+        extra: dict | None = None,
+        databases: dict | None = None,
+        **terms,
+    ) -> None:
         self.folder, self.scheme = folder, scheme
         self.ports = {"leader": free_port(), "helper": free_port()}
         urls = {role: f"{scheme}://127.0.0.1:{port}" for role, port in self.ports.items()}
@@ -45,7 +54,8 @@ class Deployment:
             "leader": 'helper_token = "leader.token"\ncollector_token = "collector.token"\njob_seconds = 0.2',
         }
         for role, port in self.ports.items():
-            lines = [f'database = "{role}.sqlite"', f'keys = ["{role}.key"]', f"port = {port}", "rate = 0"]
+            database = (databases or {}).get(role, f"{role}.sqlite")
+            lines = [f'database = "{database}"', f'keys = ["{role}.key"]', f"port = {port}", "rate = 0"]
             lines += ["max_reports_of_one = 0", tokens[role], (extra or {}).get(role, ""), "[[tasks]]"]
             lines += ['terms = "task.json"', 'verify_key = "verify"', 'collector = "collector.key.pub"', ""]
             (folder / f"{role}.toml").write_text("\n".join(lines))

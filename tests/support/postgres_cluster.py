@@ -22,7 +22,23 @@ USER = "discreet"
 class Cluster:
     address: str
     folder: Path
+    command: list
     process: subprocess.Popen
+
+    def kill(self):
+        """kill -9 of the one that all others end with."""
+        self.process.kill()
+        self.process.wait()
+
+    def restart(self):
+        """Start again, on the same data, and return when it answers."""
+        deadline = time.monotonic() + 60
+        while True:
+            self.process = subprocess.Popen(self.command, cwd="/", stderr=subprocess.DEVNULL)
+            if _answers(self.address, self.process):
+                return
+            assert time.monotonic() < deadline, "postgres did not start again"
+            time.sleep(0.1)  # processes of the one that was killed still hold its memory
 
     @contextlib.contextmanager
     def standing_still(self):
@@ -69,16 +85,16 @@ def running_cluster(*, password=None, port=None):
     subprocess.run(made, check=True, capture_output=True, cwd="/")
     settings = ["-c", f"listen_addresses={'127.0.0.1' if port else ''}", "-c", f"unix_socket_directories={folder}"]
     settings += ["-c", f"port={port}"] if port else []
-    process = subprocess.Popen(
-        [*prefix, programs / "postgres", "-D", data, *settings], cwd="/", stderr=subprocess.DEVNULL
-    )
+    command = [*prefix, programs / "postgres", "-D", data, *settings]
+    address = f"postgresql://{USER}@/postgres?host={folder}" + (f"&port={port}" if port else "")
+    cluster = Cluster(address, folder, command, subprocess.Popen(command, cwd="/", stderr=subprocess.DEVNULL))
     try:
-        address = f"postgresql://{USER}@/postgres?host={folder}" + (f"&port={port}" if port else "")
-        _wait_for(address)
-        yield Cluster(address, folder, process)
+        if not _answers(address, cluster.process):
+            raise RuntimeError("postgres did not start")
+        yield cluster
     finally:
-        process.send_signal(signal.SIGINT)  # ends connections, too
-        process.wait(30)
+        cluster.process.send_signal(signal.SIGINT)  # ends connections, too
+        cluster.process.wait(30)
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -89,14 +105,17 @@ def _programs():
     return None
 
 
-def _wait_for(address):
+def _answers(address, process):
+    """Whether it answers in the end; False if it has ended."""
     engine = create_engine(address.replace("postgresql:", "postgresql+psycopg:"))
-    for _ in range(600):
+    for _ in range(1200):
         with contextlib.suppress(Exception), engine.connect():
             engine.dispose()
-            return
+            return True
+        if process.poll() is not None:
+            return False
         time.sleep(0.05)
-    raise RuntimeError("postgres did not start")
+    return False
 
 
 def fresh_database(address):

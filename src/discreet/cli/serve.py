@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +17,9 @@ from discreet.cli.config_file import use_config
 from discreet.cli.durations import Duration
 from discreet.cli.options import AsJson, Text, print_json, say
 from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from discreet.serving.service import Service
 
 
 class HelperChoice(StrEnum):
@@ -110,6 +115,10 @@ def serve(
             " PUBLISHER, who then sees everything."
         ),
     ] = None,
+    workers: Annotated[
+        int,
+        typer.Option(min=1, max=256, help="How many processes answer, over one database; about one for each core."),
+    ] = 1,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
     config: Annotated[
         Path | None,
@@ -130,6 +139,10 @@ def serve(
 
     Example: discreet serve --feed https://news.example/rss.xml
     """
+    from discreet.serving.workers import become_worker, share_metrics
+
+    if workers > 1 and not check:
+        share_metrics()
     from discreet.data.open import open_news
     from discreet.data.shown_articles import ShownArticles
     from discreet.serving.addresses import Proxies, listen, url_of
@@ -146,13 +159,18 @@ def serve(
     proxies = Proxies(trusted_proxy or [])
     if helper is not None and aggregate is not None:
         raise DiscreetError("--helper embedded makes its own aggregators; leave --aggregate out")
+    if helper is not None and workers > 1:
+        raise DiscreetError("--helper embedded is a trial in one process; leave --workers out")
     settings = None
     if aggregate is not None:
         from discreet.aggregation.dap.config import read_config
 
         settings = read_config(aggregate)
+        settings = replace(settings, max_reports_of_one=-(-settings.max_reports_of_one // workers))
     if not check:
+        configure(log_level)
         listener = listen(host, port)
+        worker = become_worker(workers)
     terms = PublicTerms(text) if run is None else public_terms(run)
     if terms is not None and ranking is not RankingChoice.local:
         raise DiscreetError(
@@ -161,7 +179,6 @@ def serve(
     if check:
         _check(run, feed or [], config, as_json)
         return
-    configure(log_level)
     sums = None
     if helper is not None:
         from discreet.serving.learning.served_sums import open_trial_sums
@@ -188,23 +205,29 @@ def serve(
         popularity_weight=1.0 if terms is None else terms.popularity_weight,
         sums=() if sums is None else sums.words,
     )
-    address = url_of(listener)
-    if as_json:
-        print_json({"url": address, "model": service.model.version, "ranking": ranking.value})
-    else:
+    worker.ready()
+    if worker.speaks:
         what = str(run or ", ".join(feed or ()) or "the catalogue")
-        say(f"Serving {what} at {address} ({ranking.value} ranking). {service.model.guarantee()}")
-        for line in () if sums is None else sums.words:
-            say(line)
+        _announce(what, url_of(listener), service, () if sums is None else sums.words, as_json)
     run_server(
         service,
         listener,
-        limits=ServerLimits(rate=rate),
+        limits=ServerLimits(rate=rate).shared_by(workers),
         proxies=proxies,
         admin_token=token,
         extend=None if sums is None else partial(sums.mount, service=service),
         level=log_level,
     )
+
+
+def _announce(what: str, address: str, service: Service, sums: Sequence[str], as_json: bool) -> None:
+    """Say where the server is, and what it promises."""
+    if as_json:
+        print_json({"url": address, "model": service.model.version, "ranking": service.offer.ranking})
+        return
+    say(f"Serving {what} at {address} ({service.offer.ranking} ranking). {service.model.guarantee()}")
+    for line in sums:
+        say(line)
 
 
 def _check(run: Path | None, feeds: list[str], config: Path | None, as_json: bool) -> None:

@@ -53,6 +53,7 @@ class Aggregator:
         max_body: Bytes of a request: of a report, or of an aggregation job.
         collector: Collects sums, where the leader's process has the collector's key.
         cells: The folder with the public lists of what values stand for.
+        worker: What a leader does in the background.
     """
 
     app: Starlette
@@ -62,6 +63,7 @@ class Aggregator:
     max_body: int = ServerLimits.max_body
     collector: Collector | None = None
     cells: Path | None = None
+    worker: Worker | None = None
 
 
 def open_leader(config: Config, proxies: Proxies | None = None, admit: Admission | None = None) -> Aggregator:
@@ -74,7 +76,7 @@ def open_leader(config: Config, proxies: Proxies | None = None, admit: Admission
     collector = None if key is None else Collector(key, _inside(worker))
     tasks = [one.task for one, _ in leader.tasks.values()]
     cells = None if config.cells is None else config.file(config.cells)
-    return Aggregator(app, worker.start, worker.close, tasks, collector=collector, cells=cells)
+    return Aggregator(app, worker.start, worker.close, tasks, collector=collector, cells=cells, worker=worker)
 
 
 def open_helper(config: Config) -> Aggregator:

@@ -14,7 +14,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
-from prometheus_client import generate_latest
 from pydantic import TypeAdapter, ValidationError
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
@@ -192,7 +191,7 @@ def _operations(service: Service, metrics: Metrics) -> APIRouter:
         metrics.articles.set(len(service.updater.snapshot))
         metrics.revision.set(service.updater.snapshot.revision)
         await asyncio.to_thread(_count_feeds, service, metrics)
-        return Response(generate_latest(metrics.registry), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(metrics.shown(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     return router
 

@@ -7,11 +7,13 @@ forgotten as soon as their bucket is full again.
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Mapping
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.serving.addresses import Proxies
@@ -20,6 +22,7 @@ from discreet.serving.limits import ServerLimits
 from discreet.serving.logs import log_exception, log_seldom
 from discreet.serving.rate import Buckets
 from discreet.serving.refusal import RequestRefusal
+from discreet.serving.workers import METRICS_FOLDER
 
 CLIENT_GONE = 499  # counted, and never sent: there is nobody to send it to
 MISTAKE = "the server made a mistake; its operator can find it in the log"
@@ -57,12 +60,24 @@ class Metrics:
         self.requests = Counter("discreet_requests", "Requests answered.", ["route", "status"], registry=every)
         self.seconds = Histogram("discreet_seconds", "Time to answer.", ["route"], buckets=_BUCKETS, registry=every)
         self.refused = Counter("discreet_refused", "Requests refused at the door.", ["status"], registry=every)
-        self.articles = Gauge("discreet_articles", "Articles in the catalogue.", registry=every)
-        self.revision = Gauge("discreet_catalogue_revision", "The catalogue's latest change.", registry=every)
+        self.articles = self._gauge("discreet_articles", "Articles in the catalogue.")
+        self.revision = self._gauge("discreet_catalogue_revision", "The catalogue's latest change.")
         self.reports = Counter("discreet_reports", "Reports kept.", ["kind"], registry=every)
-        self.feed_read = Gauge("discreet_feed_read_time", "When a feed was last read.", ["feed"], registry=every)
-        self.feed_failures = Gauge("discreet_feed_failures", "Failures of a feed since.", ["feed"], registry=every)
+        self.feed_read = self._gauge("discreet_feed_read_time", "When a feed was last read.", "feed")
+        self.feed_failures = self._gauge("discreet_feed_failures", "Failures of a feed since.", "feed")
         self._by_route: dict[tuple[str, int], tuple[Any, Any]] = {}
+
+    def shown(self) -> bytes:
+        """All of them, for Prometheus; of several workers, what they add up to."""
+        if METRICS_FOLDER not in os.environ:
+            return generate_latest(self.registry)
+        together = CollectorRegistry()
+        MultiProcessCollector(together)  # type: ignore[no-untyped-call]
+        return generate_latest(together)
+
+    def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
+        """Of several workers, the one that set it last counts."""
+        return Gauge(name, text, labels, registry=self.registry, multiprocess_mode="mostrecent")
 
     def count(self, path: str, status: int, seconds: float) -> None:
         """Count an answered request. Unknown paths count together, so that nobody can fill the memory with names."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -44,3 +44,15 @@ class ServerLimits:
     max_silent_seconds: float = 15.0
     min_bytes_per_second: int = 4096
     max_unsent: int = 256 * 1024 * 1024
+
+    def shared_by(self, workers: int) -> ServerLimits:
+        """What each of some workers lets one address do, so that all together let it do what one server would."""
+        if workers == 1:
+            return self
+        return replace(
+            self,
+            rate=self.rate / workers,
+            burst=-(-self.burst // workers),
+            max_reports_of_one=-(-self.max_reports_of_one // workers),
+            max_connections_of_one=-(-self.max_connections_of_one // workers),
+        )

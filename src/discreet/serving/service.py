@@ -7,9 +7,11 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy.exc import SQLAlchemyError
 
 from discreet.errors import DiscreetError
 from discreet.protocol.check import limits
@@ -24,6 +26,7 @@ from discreet.serving.api_messages import (
 from discreet.serving.catalogue_pages import Sent
 from discreet.serving.feeds.follow import Feeds, waiting
 from discreet.serving.journal import Journal
+from discreet.serving.lease import Lease
 from discreet.serving.model import Served
 from discreet.serving.ranker import RankingQuery, rank
 from discreet.serving.refusal import RequestRefusal
@@ -53,12 +56,14 @@ class Service:
         feeds: Feeds | None = None,
     ) -> None:
         self.model, self.store, self.offer, self.feeds = model, store, offer, feeds
+        self.lease = Lease(store, f"work for {model.version}")
         self.updater = SnapshotUpdater(
             model,
             store,
             clock,
             diversity=offer.diversity,
             forget_before=lambda: self._epoch() - offer.report_epochs,
+            leads=self.lease.held,
         )
         self.journal = Journal(store)
         self._clock = clock
@@ -77,7 +82,7 @@ class Service:
         """Begin to work in the background."""
         self.updater.start()
         if self.feeds is not None:
-            self.feeds.wake = self.updater.wake
+            self.feeds.wake, self.feeds.leads = self.updater.wake, self.lease.held
             self.feeds.start()
 
     def close(self) -> None:
@@ -86,6 +91,8 @@ class Service:
             self.feeds.close()
         self.journal.close()
         self.updater.close()
+        with suppress(SQLAlchemyError):
+            self.lease.release()
         self.store.close()
 
     @property

@@ -51,6 +51,7 @@ class SnapshotUpdater:
         *,
         diversity: float = 0.0,
         forget_before: Callable[[], int] = lambda: 0,
+        leads: Callable[[], bool] = lambda: True,
         passed: Callable[[], float] = time.monotonic,
     ) -> None:
         self.snapshot = Snapshot.empty(len(model.space))
@@ -60,10 +61,10 @@ class SnapshotUpdater:
         """The log rates of articles, where sums teach them; else labels tell of popularity."""
         self.scale = 1.0 / _LEVELS
         self._model, self._store, self._clock, self._passed = model, store, clock, passed
-        self._forget_before = forget_before
+        self._forget_before, self._leads = forget_before, leads
         self._popularity = LabelPopularity(model.version, model.epsilon_label or math.inf)
         self._flushed = np.zeros(0, np.int64)
-        self._refreshed, self._tidied = -np.inf, -np.inf
+        self._refreshed, self._tidied, self._began = -np.inf, -np.inf, False
         self._wake, self._stop = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._work, name="updater", daemon=True)
 
@@ -101,21 +102,28 @@ class SnapshotUpdater:
             self._wake.clear()
 
     def step(self) -> None:
-        """One round: encode what waits, take over what changed, refresh what ages."""
-        if not self.ready:
+        """One round: encode what waits, take over what changed, refresh what ages.
+
+        Of several processes one encodes, counts and tidies; the others take over what it has done.
+        """
+        leads = self._leads()
+        if leads and not self._began:
             self._store.wait_again(self._model.version)
-        while not self._stop.is_set() and (waiting := self._store.waiting(_ENCODED_TOGETHER)):
+            self._began = True
+        while leads and not self._stop.is_set() and (waiting := self._store.waiting(_ENCODED_TOGETHER)):
             self._store.publish(self._model.version, self._encode(waiting))
         self._follow()
+        if not leads and not len(self.snapshot) and self._store.waiting(1):
+            return  # another is at work on the first catalogue
         if self._passed() - self._refreshed >= REFRESH_SECONDS:
-            if self.ready:  # a server that starts is ready before it has counted what has come since
+            if self.ready and leads:  # a server that starts is ready before it has counted what has come since
                 self._popularity.count(self._store, self._stop.is_set)
             self._popularity.read(self._store)
             if self.rates is not None:
                 self.rates.read()
             self._flush_shows()
             self._rebase()
-        if self.ready and self._passed() - self._tidied >= TIDY_SECONDS:
+        if self.ready and leads and self._passed() - self._tidied >= TIDY_SECONDS:
             self._tidied = self._passed()
             self._tidy()
         self.ready = True

@@ -91,6 +91,8 @@ class Worker:
         self.collections = CollectionJobs(leader, self.wake)
         self.intake = Intake(leader.store, told)
         self._leader, self._seconds, self._keep_seconds, self._told = leader, seconds, keep_seconds, told
+        self.leads: Callable[[], bool] = lambda: True
+        """Whether this process does the work; of several on one database, one should."""
         self._woken, self._stopped = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._work, name="dap-worker", daemon=True)
 
@@ -124,11 +126,12 @@ class Worker:
         forgot = -_FORGET_EVERY
         while not self._stopped.is_set():
             try:
-                now = self._leader.sealing.clock()
-                if now - forgot >= _FORGET_EVERY:
-                    self._leader.forget(self._keep_seconds)
-                    forgot = now
-                self.step()
+                if self.leads():
+                    now = self._leader.sealing.clock()
+                    if now - forgot >= _FORGET_EVERY:
+                        self._leader.forget(self._keep_seconds)
+                        forgot = now
+                    self.step()
             except Exception as error:  # whatever it was, the next round may do better
                 self._told("error", f"work for the helper failed ({type(error).__name__})")
             self._woken.wait(self._seconds)

@@ -44,7 +44,10 @@ class FeedSettings:
 
 
 class Feeds:
-    """Follows feeds in a thread of its own. Several servers of one database ask each feed once in an interval."""
+    """Follows feeds in a thread of its own.
+
+    Of several servers of one database, one does; if two do, they ask each feed once in an interval.
+    """
 
     def __init__(
         self,
@@ -57,6 +60,8 @@ class Feeds:
     ) -> None:
         self.addresses = [require_address(address) for address in settings.addresses]
         self.wake = wake
+        self.leads: Callable[[], bool] = lambda: True
+        """Whether this process reads them; of several, one does."""
         self._store, self._kept, self._reader = store, FeedStore(store), reader
         self._every, self._keep, self._clock = settings.every, settings.keep, clock
         self._stop = threading.Event()
@@ -151,7 +156,8 @@ class Feeds:
         while not self._stop.is_set():
             nap = _MAX_NAP_SECONDS
             try:
-                nap = min(nap, max(0.1, self.step()))
+                if self.leads():
+                    nap = min(nap, max(0.1, self.step()))
             except Exception:
                 log_exception("feeds could not be followed; trying again")
             self._stop.wait(nap)

@@ -38,6 +38,8 @@ class ServedSums:
     def mount(self, app: Any, service: Service) -> None:
         """Serve the leader, and let the service learn from its sums, if they teach what its model uses."""
         beside = list(self.beside)
+        if self.leader.worker is not None:
+            self.leader.worker.leads = service.lease.held
         if any(map(teaches, self.leader.tasks)):
             assert self.leader.cells is not None
             beside.append(WindowLearner(service, self.leader.tasks, self.leader.collector, self.leader.cells))

@@ -70,7 +70,7 @@ class WindowLearner:
     ) -> None:
         if not isinstance(service.model, PublicModel):
             raise DiscreetError("sums teach popularity to front_page only: serve a run of it, or a feed without a run")
-        self._model, self._updater = service.model, service.updater
+        self._model, self._updater, self._leads = service.model, service.updater, service.lease.held
         self._tasks = {task.id.hex(): task for task in tasks if teaches(task)}
         self._collector, self._cells, self._clock = collector, cells, clock
         self._store = WindowStore(service.store)
@@ -115,7 +115,7 @@ class WindowLearner:
 
     def learn(self) -> None:
         """Use all sums that can be had, in the order of their windows."""
-        while not self._stop.is_set() and self._updater.ready and self._learn_next():
+        while not self._stop.is_set() and self._updater.ready and self._leads() and self._learn_next():
             pass
         self._store.forget(int(self._clock()) - KEPT_SECONDS)
 
