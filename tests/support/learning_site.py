@@ -121,6 +121,7 @@ def small_learner(folder):
     """A server whose first window has been sent, and what learns from it."""
     clock = Clock(START + WINDOW + 1.0)
     service = served(folder, clock)
+    service.lease.held = lambda: True  # the lease of one that was killed would hold for some seconds
     learner = WindowLearner(service, [learning_task(1.0)], SameSum(), folder / "cells", clock)
     learner.close_windows()
     clock.now = START + 2 * WINDOW + 1.0
