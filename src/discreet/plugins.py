@@ -28,6 +28,7 @@ GROUP = "discreet.plugins"
 REGISTRIES = {
     "discreet.methods.method:Method": "discreet.methods.method_registry:METHODS",
     "discreet.models.news_model:NewsModel": "discreet.models.model_registry:MODELS",
+    "discreet.vendors.implicit.ranking_method:RankingMethod": "discreet.vendors.implicit.ranking_registry:METHODS",
     "discreet.vendors.vendor_method:VendorMethod": "discreet.vendors.vendor_registry:METHODS",
     "discreet.data.formats.data_format:DataFormat": "discreet.data.formats.format_registry:FORMATS",
     "discreet.privacy.mechanisms.mechanism:Mechanism": "discreet.privacy.mechanisms.mechanism_registry:MECHANISMS",

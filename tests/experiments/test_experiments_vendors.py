@@ -18,9 +18,10 @@ from discreet.data.synthetic.rating_world import ratings_world
 from discreet.errors import DiscreetError
 from discreet.experiments.cache import MeasurementCache
 from discreet.experiments.rating_comparison import Design, compare, fingerprint
-from discreet.experiments.rating_results import BUCKETS, VendorComparison, VendorResult, mean_over_vendors
+from discreet.experiments.rating_results import BUCKETS, VendorComparison, VendorResult
 from discreet.experiments.rating_table import markdown_table
 from discreet.experiments.report import html_report
+from discreet.experiments.vendor_gains import mean_over_vendors
 from discreet.privacy.guarantee import Unit
 from discreet.vendors.gibbs import GibbsMF
 from discreet.vendors.item_features import GROUP_EDGES, rating_counts

@@ -20,7 +20,9 @@ def synth(
     out: Annotated[
         Path, typer.Argument(metavar="OUT", help="The folder to write; it appears only when it is complete.")
     ],
-    readers: Annotated[int, typer.Option(min=1, help="How many readers (or, with --ratings, users).")] = 5000,
+    readers: Annotated[
+        int, typer.Option(min=1, help="How many readers (or, with --ratings or --purchases, users).")
+    ] = 5000,
     days: Annotated[
         int, typer.Option(min=1, help="How many days of impressions to train on; the day after is dev.")
     ] = 4,
@@ -37,11 +39,14 @@ def synth(
         float, typer.Option(min=0.0, help="With --ratings: how unequal films are; the k-th has (k + 60)^-SKEW.")
     ] = 1.1,
     half_stars: Annotated[bool, typer.Option("--half-stars", help="With --ratings: half stars, too.")] = False,
+    purchases: Annotated[
+        bool, typer.Option("--purchases", help="Make purchases in a shop (implicit feedback) instead of news.")
+    ] = False,
     overwrite: Overwrite = False,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Generate a data set: a world of news in MIND's layout, or with --ratings a ratings file.
+    """Generate a data set: a world of news in MIND's layout, or with --ratings ratings, or with --purchases purchases.
 
     The news behaves like news: readable titles whose words carry the topic, articles that age within days, skewed
     popularity, readers with several drifting interests. The same options always give the same bytes.
@@ -50,18 +55,22 @@ def synth(
 
     Few users and many films: discreet data synth films --ratings --readers 610 --items 9700 --count 100000 --half-stars
     """
+    if ratings and purchases:
+        raise DiscreetError("--ratings and --purchases are two worlds; choose one")
     check_folder(out, overwrite=overwrite)
-    from discreet.data.synthetic import news_world, ratings_world, write_mind, write_ratings
+    from discreet.data import synthetic
 
     if ratings:
         try:
-            made = ratings_world(readers, items, count, half_stars=half_stars, skew=skew, seed=seed)
+            made = synthetic.ratings_world(readers, items, count, half_stars=half_stars, skew=skew, seed=seed)
         except ValueError as error:
             raise DiscreetError(str(error)) from error
-        write_ratings(made, out, overwrite=overwrite)
+        synthetic.write_ratings(made, out, overwrite=overwrite)
+    elif purchases:
+        synthetic.write_purchases(synthetic.purchases_world(readers, seed=seed), out, overwrite=overwrite)
     else:
-        world = news_world(readers, train_days=days, articles_per_day=articles_per_day, seed=seed)
-        write_mind(world, out, overwrite=overwrite)
+        world = synthetic.news_world(readers, train_days=days, articles_per_day=articles_per_day, seed=seed)
+        synthetic.write_mind(world, out, overwrite=overwrite)
     show_counts(out, as_json)
 
 
@@ -77,7 +86,8 @@ def check(
 ) -> None:
     """Recognise a data set, validate all of it, and print its counts.
 
-    Reads MIND, Adressa, EB-NeRD and Globo news logs, MovieLens 100K to 25M, and any csv with user, item and rating.
+    Reads MIND, Adressa, EB-NeRD and Globo news logs, MovieLens 100K to 25M, and any csv with user and item columns,
+    with ratings or without.
 
     Example: discreet data check MINDsmall
     """

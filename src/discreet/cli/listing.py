@@ -60,6 +60,12 @@ def _vendor_methods() -> Rows:
     return [{"method": name, "about": summary(METHODS[name])} for name in METHODS]
 
 
+def _ranking_methods() -> Rows:
+    from discreet.vendors.implicit.ranking_registry import METHODS as RANKING_METHODS
+
+    return [{"method": name, "about": summary(RANKING_METHODS[name])} for name in RANKING_METHODS]
+
+
 def _formats() -> Rows:
     from discreet.data.formats.format_registry import FORMATS
 
@@ -95,6 +101,7 @@ _KINDS: dict[str, Callable[[], Rows]] = {
     "models": _models,
     "mechanisms": _mechanisms,
     "vendor_methods": _vendor_methods,
+    "implicit_vendor_methods": _ranking_methods,
     "formats": _formats,
     "presets": _presets,
     "experiments": _experiments,
@@ -104,6 +111,7 @@ _TITLES = {
     "models": "Model",
     "mechanisms": "Mechanism",
     "vendor_methods": "Vendors' method",
+    "implicit_vendor_methods": "Vendors' method, implicit feedback",
     "formats": "Data format",
     "presets": "Preset",
     "experiments": "Experiment",

@@ -7,7 +7,7 @@ import shlex
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -20,6 +20,8 @@ from discreet.tabular import check_format
 
 if TYPE_CHECKING:
     from discreet.data.ratings import Ratings
+    from discreet.experiments.vendor_gains import VendorGains
+    from discreet.plugins import Registry
 
 app = typer.Typer(help="Vendors that predict ratings together.", no_args_is_help=True)
 
@@ -39,12 +41,20 @@ class DistributionChoice(StrEnum):
     arbitrary = "arbitrary"
 
 
+class FeedbackChoice(StrEnum):
+    """What users tell."""
+
+    explicit = "explicit"
+    implicit = "implicit"
+
+
 RatingsPath = Annotated[
     Path,
     typer.Argument(
         metavar="RATINGS",
         exists=True,
-        help="A MovieLens zip, folder or file, or a csv file with user, item and rating columns.",
+        help="A MovieLens zip, folder or file, or a csv file with user, item and rating columns; for implicit feedback"
+        " also a csv file with user and item, and perhaps count and time, or Globo's clicks.",
     ),
 ]
 
@@ -57,6 +67,9 @@ def _group() -> None:
 @app.command()
 def compare(
     ratings: RatingsPath,
+    feedback: Annotated[
+        FeedbackChoice, typer.Option(help="Predict stars (explicit), or recommend from purchases or clicks (implicit).")
+    ] = FeedbackChoice.explicit,
     vendors: Annotated[int, typer.Option(help="How many vendors the users are dealt out to.")] = 10,
     epsilon: Annotated[
         str, typer.Option(help="Privacy budgets, separated by commas, for every method that has one.")
@@ -82,6 +95,10 @@ def compare(
             metavar="LOW,HIGH", help="The lowest and highest rating there may be, if the source does not say."
         ),
     ] = None,
+    threshold: Annotated[
+        float, typer.Option(help="With implicit feedback, the rating from which on a rated item counts as liked.")
+    ] = 4.0,
+    top: Annotated[int, typer.Option(min=1, help="With implicit feedback, k of Recall@k and nDCG@k.")] = 20,
     rank: Annotated[
         int | None, typer.Option(min=0, help="How many factors the vendors' own models have (by default by size).")
     ] = None,
@@ -99,27 +116,31 @@ def compare(
     """Deal ratings out to vendors, and compare ways to predict them together with each vendor alone.
 
     Prints RMSE, the paired gain over being alone, and the share of the gap to all ratings in one place that is closed,
-    with a verdict in words; writes them with plots to OUT/report.html. Interrupted, it goes on where it stopped:
-    finished measurements are kept in OUT/measurements and used again
-    as long as the code is the same. Methods that cannot take part are named with the reason.
+    with a verdict in words; writes them with plots to OUT/report.html. With --feedback implicit items are recommended
+    instead: Recall@k, nDCG@k, MRR, coverage and popularity lift over the whole catalogue, on the last fifth of each
+    user's items. Interrupted, it goes on where it stopped: finished measurements are kept in OUT/measurements and used
+    again as long as the code is the same. Methods that cannot take part are named with the reason.
 
     Example: discreet vendors compare ml-100k.zip --vendors 10 --epsilon 1,5,10 --methods local,full,sharing
     """
     check_format(table_format)
     claim_folder(out, REPORT_FILES)
     page = report_page(out)
-    from discreet.data.open import open_ratings
+    from discreet.data.open import open_purchases, open_ratings
     from discreet.experiments.cache import MeasurementCache
+    from discreet.experiments.implicit_comparison import compare_rankings
     from discreet.experiments.rating_comparison import Design
-    from discreet.experiments.rating_comparison import compare as run_comparison
-    from discreet.experiments.rating_table import legend, rich_table
+    from discreet.experiments.rating_comparison import compare as compare_ratings
     from discreet.experiments.report import save_report
     from discreet.vendors.gibbs import GibbsMF
+    from discreet.vendors.implicit.ranking_registry import METHODS as RANKING_METHODS
     from discreet.vendors.partition import Distribution, Sizes
     from discreet.vendors.vendor_method import Setting
     from discreet.vendors.vendor_registry import METHODS, make_methods
 
-    names = [name.strip() for name in methods.split(",")] if methods is not None else list(METHODS)
+    implicit = feedback is FeedbackChoice.implicit
+    registry: Registry[Any] = RANKING_METHODS if implicit else METHODS
+    names = [name.strip() for name in methods.split(",")] if methods is not None else list(registry)
     budgets = parse_epsilons(epsilon)
     if not budgets:
         raise DiscreetError("--epsilon takes at least one budget")
@@ -132,10 +153,19 @@ def compare(
         reported=reported,
         seed=seed,
     )
-    opened = within_scale(ratings, open_ratings(ratings), scale)
-    model = GibbsMF.for_size(len(opened), rank, iterations)
-    chosen, refused = make_methods(names, budgets, Setting(model, design.distribution, vendors))
-    comparison = run_comparison(opened, design, chosen, MeasurementCache(out / "measurements", fresh), refused)
+    cache = MeasurementCache(out / "measurements", fresh)
+    comparison: VendorGains
+    if implicit:
+        setting = Setting(GibbsMF(), design.distribution, vendors)
+        chosen, refused = make_methods(names, budgets, setting, registry)
+        opened = open_purchases(ratings, threshold=threshold)
+        comparison, models = compare_rankings(opened, design, cast(Any, chosen), cache, refused, top=top), ""
+    else:
+        rated = within_scale(ratings, open_ratings(ratings), scale)
+        model = GibbsMF.for_size(len(rated), rank, iterations)
+        chosen, refused = make_methods(names, budgets, Setting(model, design.distribution, vendors))
+        comparison = compare_ratings(rated, design, chosen, cache, refused)
+        models = f"The vendors' own models have {model.in_words()}."
     for refusal in refused:
         notice(f"refused: {refusal.method}, ε {refusal.epsilon:g}: {refusal.reason}")
     save_report(comparison, out, shlex.join(["discreet", *sys.argv[1:]]))
@@ -145,9 +175,10 @@ def compare(
     if table_format is not None:
         print(comparison.formatted(table_format))
         return
-    console.print(rich_table(comparison))
-    say(f"{legend(comparison)} ▲▼: beyond chance (95 %). {comparison.reuse()}".rstrip())
-    say(f"The vendors' own models have {model.in_words()}.")
+    console.print(comparison.rich_table())
+    say(f"{comparison.legend()} ▲▼: beyond chance (95 %). {comparison.reuse()}".rstrip())
+    if models:
+        say(models)
     for sentence in comparison.verdict():
         say(sentence)
     say(f"Report: {page}")

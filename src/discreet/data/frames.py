@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.news import Articles, Impressions, NewsData
+from discreet.data.purchases import Purchases
 from discreet.data.ratings import Items, Ratings
 from discreet.errors import DiscreetError
 
@@ -79,7 +80,6 @@ def ratings_from_frame(frame: Any, *, scale: tuple[float, float] | None = None, 
     lowest, highest = scale or (float(value.min()), float(value.max()))
     if value.min() < lowest or value.max() > highest:
         raise DiscreetError(f"ratings: some are outside the scale {lowest:g} to {highest:g}")
-    nothing = [""] * len(item_number)
     return Ratings(
         name=name,
         user=np.array([user_number[user] for user in users], np.int32),
@@ -87,8 +87,32 @@ def ratings_from_frame(frame: Any, *, scale: tuple[float, float] | None = None, 
         value=value,
         time=time,
         users=list(user_number),
-        items=Items(list(item_number), nothing, [()] * len(item_number), np.full(len(item_number), -1, np.int32)),
+        items=Items.named(list(item_number)),
         scale=(lowest, highest),
+    )
+
+
+def purchases_from_frame(frame: Any, *, name: str = "frame") -> Purchases:
+    """Purchases from a table with `user` and `item`, and perhaps `count` and `time`; repeated ones are added up."""
+    frame = _Table(frame, "purchases")
+    users = [str(user) for user in frame.column("user")]
+    items = [str(item) for item in frame.column("item")]
+    counts = frame.optional("count")
+    count = np.ones(len(users)) if counts is None else np.asarray(counts, np.float64)
+    if not len(users) or not (np.isfinite(count) & (count > 0)).all():
+        raise DiscreetError("purchases: there must be one at least, and 'count' must hold numbers above 0")
+    given = frame.optional("time")
+    time = np.full(len(users), -1, np.int64) if given is None else _seconds("purchases", "time", given)
+    user_number = {user: number for number, user in enumerate(dict.fromkeys(users))}
+    item_number = {item: number for number, item in enumerate(dict.fromkeys(items))}
+    return Purchases.of_events(
+        name,
+        np.array([user_number[user] for user in users], np.int32),
+        np.array([item_number[item] for item in items], np.int32),
+        count,
+        time,
+        list(user_number),
+        Items.named(list(item_number)),
     )
 
 

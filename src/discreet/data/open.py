@@ -8,10 +8,13 @@ from pathlib import Path
 
 from discreet.data.archive import is_archive
 from discreet.data.clicks import NEGATIVES
-from discreet.data.formats.data_format import NewsFormat, RatingsFormat
+from discreet.data.formats.data_format import NewsFormat, PurchasesFormat, RatingsFormat
 from discreet.data.formats.format_registry import known, recognise
+from discreet.data.formats.globo import Globo, read_globo_clicks
 from discreet.data.formats.movielens import read_ratings
+from discreet.data.formats.purchases_file import read_purchases
 from discreet.data.news import NewsData
+from discreet.data.purchases import LIKED, Purchases
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 
@@ -51,6 +54,30 @@ def open_ratings(path: Path | str) -> Ratings:
     if path.is_dir():
         raise InputError(path, f"is not a ratings data set; known are {known(RatingsFormat)}")
     return read_ratings(path)  # which says what the file lacks
+
+
+def open_purchases(path: Path | str, *, threshold: float = LIKED) -> Purchases:
+    """Read implicit feedback: purchases, clicks or likes.
+
+    Args:
+        path: A csv file with user and item, and perhaps count and time; Globo's clicks; or any ratings.
+        threshold: The rating from which on a rated item counts as liked, where `path` holds ratings.
+    """
+    path = Path(path)
+    found = recognise(path)
+    if isinstance(found, PurchasesFormat):
+        return found.read(path)
+    if isinstance(found, RatingsFormat):
+        return Purchases.from_ratings(found.read(path), threshold)
+    if isinstance(found, Globo):
+        return read_globo_clicks(path)
+    if found is None and path.is_file():
+        return read_purchases(path)  # which says what the file lacks
+    raise InputError(
+        path,
+        f"holds no purchases; known are Globo's clicks, {known(RatingsFormat)}, or a csv file with"
+        " user and item columns",
+    )
 
 
 def _refuse_overlap(path: Path, data: NewsData) -> None:

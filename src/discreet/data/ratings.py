@@ -19,6 +19,11 @@ class Items:
     genres: Sequence[tuple[str, ...]]
     years: NDArray[np.int32]
 
+    @classmethod
+    def named(cls, ids: Sequence[str]) -> Items:
+        """Items of which nothing but their names is known."""
+        return cls(ids, [""] * len(ids), [()] * len(ids), np.full(len(ids), -1, np.int32))
+
     def __len__(self) -> int:
         return len(self.ids)
 

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.formats.data_format import RatingsFormat
+from discreet.data.formats.data_format import PurchasesFormat, RatingsFormat
 from discreet.data.formats.format_registry import recognise
 from discreet.data.formats.movielens import refuse_table
 from discreet.data.news import Impressions, NewsData
 from discreet.data.open import open_news, open_ratings
+from discreet.data.purchases import Purchases
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 
@@ -28,6 +29,8 @@ def check_data(path: Path | str, *, seed: int = 0) -> dict[str, Any]:
     if found is None:
         refuse_table(path)
         raise InputError(path, "is in no known format; see docs/reference/data-formats.md for those that are")
+    if isinstance(found, PurchasesFormat):
+        return {"kind": "purchases", "format": found.name, **count_purchases(found.read(path))}
     if isinstance(found, RatingsFormat):
         return {"kind": "ratings", "format": found.name, **count_ratings(open_ratings(path))}
     return {"kind": "news", "format": found.name, **count_news(open_news(path, seed=seed))}
@@ -75,6 +78,21 @@ def count_ratings(ratings: Ratings) -> dict[str, Any]:
         "scale": list(ratings.scale),
         "mean": float(ratings.value.mean(dtype=np.float64)),
         "ratings_per_user_median": _median(np.bincount(ratings.user, minlength=len(ratings.users))),
+        **_span(np.sort(known)),
+    }
+
+
+def count_purchases(purchases: Purchases) -> dict[str, Any]:
+    """Counts of users, items and purchases; `repeated` are those of a pair of user and item beyond the first."""
+    known = purchases.time[purchases.time >= 0]
+    return {
+        "name": purchases.name,
+        "users": len(purchases.users),
+        "items": len(purchases.items),
+        "purchases": len(purchases),
+        "repeated": float(purchases.value.sum(dtype=np.float64)) - len(purchases),
+        "density": purchases.density,
+        "items_per_user_median": _median(np.bincount(purchases.user, minlength=len(purchases.users))),
         **_span(np.sort(known)),
     }
 

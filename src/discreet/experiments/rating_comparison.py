@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,14 @@ from discreet.vendors.vendor_method import Predictor, VendorMethod
 from discreet.vendors.vendor_registry import MethodRefusal
 
 Floats = NDArray[np.float64]
+
+
+class Split(Protocol):
+    """Makes the folds of one vendor."""
+
+    def __call__(self, ratings: Ratings, *, seed: int) -> list[Fold]:
+        """Train and test parts."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -69,9 +77,13 @@ class Design:
     def in_words(self) -> str:
         """What a reader of the results must know."""
         fold = "a random tenth of each vendor's ratings tested" if self.folds == 1 else f"{self.folds} folds"
+        return f"{self.dealt_in_words()}, {fold}"
+
+    def dealt_in_words(self) -> str:
+        """How vendors came about, without what is tested."""
         first = "" if self.measured == self.vendors else f", the first {self.measured} measured"
         times = "1 partition" if self.partitions == 1 else f"{self.partitions} partitions"
-        return f"{self.vendors} vendors ({self.distribution}, sizes {self.sizes}{first}), {times}, {fold}"
+        return f"{self.vendors} vendors ({self.distribution}, sizes {self.sizes}{first}), {times}"
 
 
 def compare(
@@ -86,35 +98,8 @@ def compare(
     Raises:
         DiscreetError: the ratings cannot be dealt out so, before anything is stored.
     """
-    deals = [_Deal(ratings, design, number) for number in range(design.partitions)]
-    for deal in deals:
-        _ = deal.parts
-    data = fingerprint(ratings)
-    found = np.zeros((len(methods), design.partitions, design.folds, design.measured, 2, len(BUCKETS)))
-    reused = np.zeros(len(methods), np.int64)
-    missing: list[_Measurement] = []
-    for deal, fold, number, vendor in product(deals, range(design.folds), range(len(methods)), range(design.measured)):
-        method = methods[number]
-        each = _Measurement(
-            number, deal, fold, vendor, [data, own_code(type(method)), repr(method), *deal.key, fold, vendor]
-        )
-        measured = _cached(cache, method.name, each.key)
-        if measured is None:
-            missing.append(each)
-        else:
-            found[each.place] = measured
-            reused[number] += 1
-    _say_how_long(methods, missing)
-    shared: _Lazily | None = None
-    for each in track(missing, "Measuring vendors"):
-        method, train = methods[each.method], each.deal.train(each.fold)
-        if shared is None or (shared.method, shared.deal, shared.fold) != (method, each.deal, each.fold):
-            shared = _Lazily(method, each.deal, each.fold)
-        status(f"{method.name}, vendor {each.vendor + 1}")
-        part = each.deal.parts[each.vendor][each.fold]
-        measured = errors(method.predictor(shared.value, each.vendor, train[each.vendor], each.deal.seed), part)
-        cache.put(method.name, each.key, {"errors": measured})
-        found[each.place] = measured
+    split = partial(folds, count=design.folds)
+    found, reused = at_vendors(ratings, design, methods, cache, split, errors, (2, len(BUCKETS)), "errors")
     results = [
         VendorResult(
             method.name,
@@ -130,11 +115,64 @@ def compare(
     return VendorComparison(ratings.name, design.vendors, design.in_words(), results, refused, asdict(design))
 
 
-def _cached(cache: MeasurementCache, name: str, key: Sequence[Any]) -> Floats | None:
+def at_vendors(
+    ratings: Ratings,
+    design: Design,
+    methods: Sequence[VendorMethod],
+    cache: MeasurementCache,
+    split: Split,
+    measure: Callable[[Any, Fold], Floats],
+    shape: tuple[int, ...],
+    what: str,
+) -> tuple[Floats, NDArray[np.int64]]:
+    """What is measured of every method, by partition, fold and vendor; and how many measurements are not new.
+
+    Args:
+        ratings: What is dealt out.
+        design: How, and which vendors are measured.
+        methods: The methods.
+        cache: What was measured before.
+        split: Makes the `design.folds` folds of one vendor.
+        measure: Measures what a method's `predictor` gives on a fold.
+        shape: Of what it gives.
+        what: What it measures, which tells measurements apart that are kept.
+    """
+    deals = [_Deal(ratings, design, number, split) for number in range(design.partitions)]
+    for deal in deals:
+        _ = deal.parts
+    data = fingerprint(ratings)
+    found = np.zeros((len(methods), design.partitions, design.folds, design.measured, *shape))
+    reused = np.zeros(len(methods), np.int64)
+    missing: list[_Measurement] = []
+    for deal, fold, number, vendor in product(deals, range(design.folds), range(len(methods)), range(design.measured)):
+        method = methods[number]
+        key = [data, own_code(type(method)), repr(method), *deal.key, fold, vendor, what]
+        each = _Measurement(number, deal, fold, vendor, key)
+        measured = _cached(cache, method.name, key, shape)
+        if measured is None:
+            missing.append(each)
+        else:
+            found[each.place] = measured
+            reused[number] += 1
+    _say_how_long(methods, missing)
+    shared: _Lazily | None = None
+    for each in track(missing, "Measuring vendors"):
+        method, train = methods[each.method], each.deal.train(each.fold)
+        if shared is None or (shared.method, shared.deal, shared.fold) != (method, each.deal, each.fold):
+            shared = _Lazily(method, each.deal, each.fold)
+        status(f"{method.name}, vendor {each.vendor + 1}")
+        part = each.deal.parts[each.vendor][each.fold]
+        measured = measure(method.predictor(shared.value, each.vendor, train[each.vendor], each.deal.seed), part)
+        cache.put(method.name, each.key, {"measured": measured})
+        found[each.place] = measured
+    return found, reused
+
+
+def _cached(cache: MeasurementCache, name: str, key: Sequence[Any], shape: tuple[int, ...]) -> Floats | None:
     """The measurement of an earlier command, or None."""
     found = cache.get(name, key)
-    measured = None if found is None else found.arrays.get("errors")
-    return measured if measured is not None and measured.shape == (2, len(BUCKETS)) else None
+    measured = None if found is None else found.arrays.get("measured")
+    return measured if measured is not None and measured.shape == shape else None
 
 
 def errors(predictor: Predictor, fold: Fold) -> Floats:
@@ -148,9 +186,9 @@ def errors(predictor: Predictor, fold: Fold) -> Floats:
 def fingerprint(ratings: Ratings) -> str:
     """A number for everything that a method can learn from."""
     digest = hashlib.blake2b(digest_size=16)
-    for array in (ratings.user, ratings.item, ratings.value, ratings.items.years):
+    for array in (ratings.user, ratings.item, ratings.value, ratings.time, ratings.items.years):
         digest.update(np.ascontiguousarray(array).tobytes())
-    public = [list(ratings.items.ids), [list(of_item) for of_item in ratings.items.genres]]
+    public = [type(ratings).__name__, list(ratings.items.ids), [list(of_item) for of_item in ratings.items.genres]]
     digest.update(json.dumps([*public, list(ratings.users), list(ratings.scale)]).encode())
     return digest.hexdigest()
 
@@ -162,6 +200,7 @@ class _Deal:
     ratings: Ratings
     design: Design
     number: int
+    split: Split
 
     @property
     def seed(self) -> int:
@@ -179,7 +218,7 @@ class _Deal:
         dealt = partition(
             self.ratings, design.vendors, distribution=design.distribution, sizes=design.sizes, seed=self.seed
         )
-        return [folds(part, design.folds, seed=self.seed) for part in dealt]
+        return [self.split(part, seed=self.seed) for part in dealt]
 
     def train(self, fold: int) -> list[Ratings]:
         """What all vendors train on."""

@@ -4,29 +4,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from discreet.experiments.drawing import FAINT, INK, MARKERS, SERIES, drawing, svg_of, whisker
-from discreet.experiments.rating_results import BUCKETS, VendorComparison, VendorResult, mean_over_vendors
+from discreet.experiments.rating_results import BUCKETS, VendorComparison
+from discreet.experiments.vendor_gains import Measured, VendorGains, label_of, mean_over_vendors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Draw = Callable[["Axes", VendorComparison], None]
+Result = TypeVar("Result", bound=Measured)
+Draw = Callable[["Axes"], None]
 
 
 def plots(comparison: VendorComparison) -> dict[str, str]:
     """The plots that make sense for the comparison, by name, each an SVG that can stand in a page."""
-    drawn = {"tail": _tail, "gains": _gains}
+    drawn = gain_plots(comparison, f"RMSE on {comparison.ratings}, {comparison.vendors} vendors")
+    tail = {"tail": _drawn(lambda axes: _tail(axes, comparison), "tail")}
+    return {**{name: drawn.pop(name) for name in list(drawn) if name != "gains"}, **tail, **drawn}
+
+
+def gain_plots(comparison: VendorGains, axis: str) -> dict[str, str]:
+    """The figure and the gap closed against ε, where a method has one, and each vendor's gain."""
+    drawn: dict[str, Draw] = {"gains": lambda axes: _gains(axes, comparison)}
     if _series(comparison):
+        closed: dict[str, Draw] = {"gap": lambda axes: _gap(axes, comparison)}
         drawn = {
-            "rmse": _rmse,
-            **({"gap": _gap} if comparison.gap_closed(comparison.local) is not None else {}),
+            comparison.metric.lower(): lambda axes: _figure(axes, comparison, axis),
+            **(closed if comparison.gap_closed(comparison.alone) is not None else {}),
             **drawn,
         }
-    return {name: _drawn(draw, comparison, name) for name, draw in drawn.items()}
+    return {name: _drawn(draw, name) for name, draw in drawn.items()}
 
 
 def line_plot(
@@ -49,18 +59,18 @@ def line_plot(
         return svg_of(figure, name)
 
 
-def _drawn(draw: Draw, comparison: VendorComparison, name: str) -> str:
+def _drawn(draw: Draw, name: str) -> str:
     with drawing(6.8, 4.2) as figure:
         axes = figure.add_subplot()
-        draw(axes, comparison)
+        draw(axes)
         if axes.get_legend_handles_labels()[1]:
             figure.legend(loc="outside upper left", ncols=4, fontsize=9)
         return svg_of(figure, name)
 
 
-def _rmse(axes: Axes, comparison: VendorComparison) -> None:
+def _figure(axes: Axes, comparison: VendorGains, axis: str) -> None:
     for place, (name, points) in enumerate(_series(comparison).items()):
-        found = [mean_over_vendors(result.rmse) for result in points]
+        found = [mean_over_vendors(result.figure) for result in points]
         gains = [comparison.gain(result) for result in points]
         axes.errorbar(
             [_place(result.epsilon) for result in points],
@@ -73,18 +83,18 @@ def _rmse(axes: Axes, comparison: VendorComparison) -> None:
             capsize=3,
             label=name,
         )
-    for result in comparison.results:
+    for result in comparison.measurements:
         if result.method in ("local", "full"):
-            level = mean_over_vendors(result.rmse).mean
+            level = mean_over_vendors(result.figure).mean
             axes.axhline(level, color=FAINT, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
             axes.annotate(
                 result.method, (1, level), xycoords=("axes fraction", "data"), ha="right", va="bottom", color=INK
             )
     _epsilon_axis(axes, comparison)
-    axes.set_ylabel(f"RMSE on {comparison.ratings}, {comparison.vendors} vendors")
+    axes.set_ylabel(axis)
 
 
-def _gap(axes: Axes, comparison: VendorComparison) -> None:
+def _gap(axes: Axes, comparison: VendorGains) -> None:
     for place, (name, points) in enumerate(_series(comparison).items()):
         closed = [100 * (comparison.gap_closed(result) or 0.0) for result in points]
         color, marker = SERIES[place % len(SERIES)], MARKERS[place % len(MARKERS)]
@@ -97,7 +107,9 @@ def _gap(axes: Axes, comparison: VendorComparison) -> None:
 
 def _tail(axes: Axes, comparison: VendorComparison) -> None:
     shown = [result for result in comparison.results if result.method in ("local", "full")]
-    shown += [_largest(points) for points in _series(comparison).values()]
+    shown += [
+        max(points, key=lambda result: _place(result.epsilon)) for points in _by_method(comparison.results).values()
+    ]
     for place, result in enumerate(shown):
         color, marker = SERIES[place % len(SERIES)], MARKERS[place % len(MARKERS)]
         axes.plot(range(len(BUCKETS)), result.tail(), f"{marker}-", color=color, markersize=5, label=result.label)
@@ -108,32 +120,32 @@ def _tail(axes: Axes, comparison: VendorComparison) -> None:
     _grid(axes)
 
 
-def _gains(axes: Axes, comparison: VendorComparison) -> None:
-    shown = [result for result in comparison.results if result is not comparison.local]
+def _gains(axes: Axes, comparison: VendorGains) -> None:
+    shown = [result for result in comparison.measurements if result is not comparison.alone]
     for place, result in enumerate(shown):
-        gains = result.gains(comparison.local).ravel()
+        gains = comparison.gains(result).ravel()
         spread = np.linspace(-0.22, 0.22, len(gains)) if len(gains) > 1 else np.zeros(1)
         color = FAINT if result.guarantee is None else SERIES[0]
         axes.plot(np.sort(gains), place + spread, "o", color=color, markersize=3.5)
     axes.axvline(0, color=FAINT, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
-    axes.set_yticks(range(len(shown)), [result.label for result in shown])
+    axes.set_yticks(range(len(shown)), [label_of(result) for result in shown])
     axes.set_ylim(len(shown) - 0.4, -0.6)
     axes.set_xscale("symlog", linthresh=0.01)
-    axes.set_xlabel("gain in RMSE over being alone, a dot for each vendor (logarithmic beyond ±0.01)")
+    axes.set_xlabel(f"gain in {comparison.metric} over being alone, a dot for each vendor (logarithmic beyond ±0.01)")
     _grid(axes)
 
 
-def _series(comparison: VendorComparison) -> dict[str, list[VendorResult]]:
+def _series(comparison: VendorGains) -> dict[str, list[Measured]]:
     """Results of methods that were given an ε, by method, ε rising."""
-    series: dict[str, list[VendorResult]] = {}
-    for result in sorted((r for r in comparison.results if r.epsilon is not None), key=lambda r: r.epsilon or 0.0):
+    return _by_method(comparison.measurements)
+
+
+def _by_method(results: Sequence[Result]) -> dict[str, list[Result]]:
+    series: dict[str, list[Result]] = {}
+    for result in sorted((r for r in results if r.epsilon is not None), key=lambda r: r.epsilon or 0.0):
         series.setdefault(result.method, []).append(result)
-    order = list(dict.fromkeys(result.method for result in comparison.results))
+    order = list(dict.fromkeys(result.method for result in results))
     return {name: series[name] for name in order if name in series}
-
-
-def _largest(points: Sequence[VendorResult]) -> VendorResult:
-    return max(points, key=lambda result: _place(result.epsilon))
 
 
 def _place(epsilon: float | None) -> float:
@@ -141,7 +153,7 @@ def _place(epsilon: float | None) -> float:
     return 1000.0 if epsilon is None or math.isinf(epsilon) else epsilon
 
 
-def _epsilon_axis(axes: Axes, comparison: VendorComparison) -> None:
+def _epsilon_axis(axes: Axes, comparison: VendorGains) -> None:
     ticks = sorted({_place(result.epsilon) for points in _series(comparison).values() for result in points})
     axes.set_xscale("log")
     axes.set_xticks(ticks, ["∞" if tick == _place(None) else f"{tick:g}" for tick in ticks])

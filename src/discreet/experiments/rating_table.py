@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from discreet.evaluation.grid import Grid
 from discreet.experiments.ranking_table import figure, in_words
-from discreet.experiments.rating_results import BUCKETS, VendorComparison, VendorResult, mean_over_vendors
+from discreet.experiments.rating_results import BUCKETS, VendorComparison, VendorResult
 from discreet.experiments.report import Page
+from discreet.experiments.vendor_gains import Measured, mean_over_vendors
 from discreet.privacy.guarantee import shown_epsilon
 from discreet.tabular import markdown_line
 
 HEADINGS = ("Method", "ε", "Protects", "RMSE", "Gain over local", "Gap closed", "Vendors gaining")
 CAPTIONS = {
     "rmse": "RMSE against ε. Whiskers are two standard errors of the paired gain over local, not of the RMSE itself.",
+    "ndcg": "nDCG against ε. Whiskers are two standard errors of the paired gain over local, not of the nDCG itself.",
     "gap": "The share of the gap between local and full that is closed; below 0 a vendor is better off alone.",
     "tail": "RMSE by how many ratings of the item the vendor itself has; each private method at its largest ε.",
     "gains": "What each vendor gains. Grey: without any privacy.",
@@ -45,7 +47,7 @@ def markdown_table(comparison: VendorComparison) -> str:
         [
             *lines,
             "",
-            f"{legend(comparison)} {comparison.reuse()}".rstrip(),
+            f"{comparison.legend()} {comparison.reuse()}".rstrip(),
             "",
             *refused,
             *(["", *comparison.verdict()]),
@@ -53,21 +55,17 @@ def markdown_table(comparison: VendorComparison) -> str:
     )
 
 
-def legend(comparison: VendorComparison) -> str:
-    """How the figures were measured."""
-    return f"{comparison.design}. Means ± standard error over vendors; gains are paired by vendor."
-
-
 def page(comparison: VendorComparison, plots: dict[str, str]) -> Page:
     """What the report shows."""
     values = {
+        "name": comparison.ratings,
         "verdict": comparison.verdict(),
         "headings": HEADINGS,
         "rows": rows(comparison),
-        "legend": f"{legend(comparison)} {comparison.reuse()}",
+        "legend": f"{comparison.legend()} {comparison.reuse()}",
         "buckets": BUCKETS,
         "tails": [(result.label, [_number(value) for value in result.tail()]) for result in comparison.results],
-        "promises": [(result.label, _promise(result)) for result in comparison.results],
+        "promises": [(result.label, promise(result)) for result in comparison.results],
         "refused": [(f"{each.method}, ε {shown_epsilon(each.epsilon)}", each.reason) for each in comparison.refused],
         "plots": [(name, plot, CAPTIONS[name]) for name, plot in plots.items()],
     }
@@ -91,13 +89,12 @@ def _row(comparison: VendorComparison, result: VendorResult) -> list[str]:
     ]
 
 
-def _promise(result: VendorResult) -> str:
-    if result.method == "local":
+def promise(result: Measured) -> str:
+    """What a method promises the users of other vendors, in words."""
+    if result.method in ("local", "popularity", "ease", "ials"):
         return "Nothing leaves the vendor."
     if result.guarantee is None:
-        return (
-            "None: ratings, or exact averages of them, are pooled. It says how good sharing could be, not how to share."
-        )
+        return "None: data, or exact averages of them, are pooled. It says how good sharing could be, not how to share."
     return in_words(result.guarantee).replace("one reader", "one user")
 
 

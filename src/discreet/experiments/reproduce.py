@@ -19,8 +19,8 @@ from discreet.evaluation.uncertainty import Estimate
 from discreet.experiments.cache import MeasurementCache
 from discreet.experiments.rating_comparison import Design, compare
 from discreet.experiments.rating_plots import dot_plot, line_plot
-from discreet.experiments.rating_results import mean_over_vendors
 from discreet.experiments.reproduction import Reproduced
+from discreet.experiments.vendor_gains import mean_over_vendors
 from discreet.privacy.guarantee import Adjacency, Adversary, Unit
 from discreet.privacy.mechanisms.averages import DPAverage, DPItemAverages
 from discreet.privacy.noise import SimulatedNoise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from discreet.errors import DiscreetError
 from discreet.plugins import Registry, check_frozen
@@ -39,13 +40,16 @@ class MethodRefusal:
 
 
 def make_methods(
-    names: Sequence[str], epsilons: Sequence[float], setting: Setting
+    names: Sequence[str],
+    epsilons: Sequence[float],
+    setting: Setting,
+    registry: Registry[Any] = METHODS,
 ) -> tuple[list[VendorMethod], list[MethodRefusal]]:
     """Each named method once, or once for each ε where it has one; those that are refused stand apart with the reason.
 
-    `local` comes first, asked for or not, since gains are gains over it.
+    `registry` has the methods for a kind of data. `local` comes first, asked for or not: gains are gains over it.
     """
-    chosen = {name: METHODS[name] for name in ["local", *names]}
+    chosen = {name: registry[name] for name in ["local", *names]}
     made: list[VendorMethod] = []
     refused: list[MethodRefusal] = []
     for name, method in chosen.items():

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from discreet.data.clicks import NEGATIVES
 from discreet.data.news import NewsData
+from discreet.data.purchases import Purchases
 from discreet.data.ratings import Ratings
 
 
@@ -50,4 +51,12 @@ class RatingsFormat(DataFormat):
 
     @abstractmethod
     def read(self, path: Path) -> Ratings:
+        """Read all of it, or raise an `InputError`: which file, which line, what to do."""
+
+
+class PurchasesFormat(DataFormat):
+    """A table of purchases, clicks or likes."""
+
+    @abstractmethod
+    def read(self, path: Path) -> Purchases:
         """Read all of it, or raise an `InputError`: which file, which line, what to do."""

@@ -16,6 +16,7 @@ FORMATS: Registry[type[DataFormat]] = Registry(
         "ebnerd": "discreet.data.formats.ebnerd:EBNeRD",
         "globo": "discreet.data.formats.globo:Globo",
         "adressa": "discreet.data.formats.adressa:Adressa",
+        "purchases": "discreet.data.formats.purchases_file:PurchaseTable",
         "ratings": "discreet.data.formats.movielens:MovieLens",
     },
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import ClassVar, NoReturn
+from typing import ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,8 @@ from discreet.data.clicks import NEGATIVES, Clicks, first_clicks, impressions_of
 from discreet.data.formats.data_format import NewsFormat
 from discreet.data.lines import decode, reading, split_lines
 from discreet.data.news import Articles, NewsData
+from discreet.data.purchases import Purchases
+from discreet.data.ratings import Items
 from discreet.errors import InputError
 from discreet.progress import track
 
@@ -50,6 +52,41 @@ def is_globo(path: Path) -> bool:
 
 def read_globo(path: Path, *, negatives: int = NEGATIVES, seed: int = 0) -> NewsData:
     """Read all clicks; `negatives` articles are drawn for each."""
+    log = _read_log(path)
+    clicks, articles = log.clicks, _articles(log.articles, log.metadata)
+    first_seen = first_clicks(clicks, len(articles))
+    available = np.where(articles.published >= 0, np.minimum(articles.published, first_seen), first_seen)
+    begin, middle = (
+        int(np.partition(clicks.time, at)[at]) for at in (len(clicks.time) * 5 // 7, len(clicks.time) * 6 // 7)
+    )
+    periods = {"train": (begin, middle), "dev": (middle, int(clicks.time.max()) + 1)}
+    return NewsData(
+        name=name_of(path),
+        articles=articles,
+        readers=log.readers.astype(str).tolist(),
+        splits=impressions_of_clicks(clicks, available, periods, negatives=negatives, seed=seed),
+    )
+
+
+def read_globo_clicks(path: Path) -> Purchases:
+    """All clicks as implicit feedback: who clicked which article, how often, and when last."""
+    log = _read_log(path)
+    clicks = log.clicks
+    users, items = log.readers.astype(str).tolist(), Items.named(log.articles.astype(str).tolist())
+    once = np.ones(len(clicks.time))
+    return Purchases.of_events(name_of(path), clicks.reader, clicks.article, once, clicks.time, users, items)
+
+
+class _Log(NamedTuple):
+    """All clicks by number, the readers' and articles' ids, and what is said of articles."""
+
+    clicks: Clicks
+    readers: NDArray[np.int64]
+    articles: NDArray[np.int64]
+    metadata: pl.DataFrame
+
+
+def _read_log(path: Path) -> _Log:
     parts: dict[Path, pl.DataFrame] = {}
     metadata = pl.DataFrame(schema=dict.fromkeys(METADATA, pl.Int64))
     with reading(path):
@@ -62,20 +99,10 @@ def read_globo(path: Path, *, negatives: int = NEGATIVES, seed: int = 0) -> News
     table = pl.concat(parts.values())
     if table.is_empty():
         raise InputError(path, "holds no clicks")
-    reader_ids, reader = np.unique(table["user_id"].to_numpy(), return_inverse=True)
-    article_ids, article = np.unique(table["click_article_id"].to_numpy(), return_inverse=True)
+    readers, reader = np.unique(table["user_id"].to_numpy(), return_inverse=True)
+    articles, article = np.unique(table["click_article_id"].to_numpy(), return_inverse=True)
     clicks = Clicks(reader.astype(np.int32), article.astype(np.int32), table["click_timestamp"].to_numpy() // 1000)
-    articles = _articles(article_ids, metadata)
-    first_seen = first_clicks(clicks, len(articles))
-    available = np.where(articles.published >= 0, np.minimum(articles.published, first_seen), first_seen)
-    begin, middle = (int(np.partition(clicks.time, at)[at]) for at in (len(table) * 5 // 7, len(table) * 6 // 7))
-    periods = {"train": (begin, middle), "dev": (middle, int(clicks.time.max()) + 1)}
-    return NewsData(
-        name=name_of(path),
-        articles=articles,
-        readers=reader_ids.astype(str).tolist(),
-        splits=impressions_of_clicks(clicks, available, periods, negatives=negatives, seed=seed),
-    )
+    return _Log(clicks, readers, articles, metadata)
 
 
 def _is_clicks_file(name: str) -> bool:

@@ -1,0 +1,18 @@
+"""The ways to recommend from implicit feedback by name."""
+
+from __future__ import annotations
+
+from discreet.plugins import Registry, check_frozen
+from discreet.vendors.implicit.ranking_method import RankingMethod
+
+METHODS: Registry[type[RankingMethod]] = Registry(
+    "vendors' method for implicit feedback",
+    {
+        "local": "discreet.vendors.implicit.baselines:LocalRanking",
+        "full": "discreet.vendors.implicit.baselines:FullRanking",
+        "popularity": "discreet.vendors.implicit.baselines:LocalPopularity",
+        "ease": "discreet.vendors.implicit.baselines:LocalEASE",
+        "ials": "discreet.vendors.implicit.baselines:LocalIALS",
+    },
+    check_frozen,
+)
