@@ -92,7 +92,7 @@ class FittedEASE(Recommender):
         last = self.popularity / (1 + self.popularity.max()) - 1
         whole = found.min(axis=1, keepdims=True) + last
         whole[:, self.kept] = found
-        return whole
+        return np.asarray(whole)
 
     def similarities(self, item: int) -> Floats:
         """The row of B: how much having the item speaks for each other one."""
