@@ -31,7 +31,7 @@ def synth(
         typer.Option(min=10, help="How many articles the site publishes a day; by default it grows with the readers."),
     ] = None,
     ratings: Annotated[bool, typer.Option("--ratings", help="Make ratings of films instead of news.")] = False,
-    items: Annotated[int, typer.Option(min=1, help="With --ratings: how many films.")] = 4000,
+    items: Annotated[int, typer.Option(min=1, help="With --ratings or --purchases: how many films or items.")] = 4000,
     count: Annotated[
         int | None, typer.Option(min=1, help="With --ratings: about how many ratings (by default 165 a user).")
     ] = None,
@@ -67,7 +67,7 @@ def synth(
             raise DiscreetError(str(error)) from error
         synthetic.write_ratings(made, out, overwrite=overwrite)
     elif purchases:
-        synthetic.write_purchases(synthetic.purchases_world(readers, seed=seed), out, overwrite=overwrite)
+        synthetic.write_purchases(synthetic.purchases_world(readers, items, seed=seed), out, overwrite=overwrite)
     else:
         world = synthetic.news_world(readers, train_days=days, articles_per_day=articles_per_day, seed=seed)
         synthetic.write_mind(world, out, overwrite=overwrite)
