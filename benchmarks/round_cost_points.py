@@ -33,6 +33,7 @@ from discreet.privacy.guarantee import Guarantee, Scope
 from discreet.privacy.noise import SecureNoise
 from discreet.training.clients import Clients
 from discreet.training.network import Network
+from discreet.training.participation_book import BookFile
 from discreet.training.parties import Parties
 from discreet.training.randomness import SecretRandomness, SimulatedRandomness
 from federated_world import make_impressions, make_vector_table
@@ -191,7 +192,7 @@ class Head:
 
     def updates(self, positions: np.ndarray, *, alone: bool) -> Iterator[np.ndarray]:
         """Updates of some readers: each alone, as on a device and wherever noise is real, or side by side."""
-        setup = self._with(SecretRandomness(Path("none"), "")) if alone else self.setup
+        setup = self._with(SecretRandomness(BookFile(Path("none"), ""))) if alone else self.setup
         return self.method.updates(setup, self.parameters, 1, positions)
 
     def update_seconds(self, readers: int, *, alone: bool, repeats: int = 5) -> float:
@@ -222,7 +223,7 @@ class Head:
 
         def work() -> None:
             with TemporaryDirectory() as folder:
-                randomness = SecretRandomness(Path(folder) / "book", "")
+                randomness = SecretRandomness(BookFile(Path(folder) / "book", ""))
                 self.method.contribution(self._with(randomness, kept), self.parameters, 1, Parties(10, 7))
 
         return len(kept), least(work)

@@ -38,11 +38,31 @@ REGISTRIES = {
 
 T = TypeVar("T")
 _named: list[str] = []
+_installed_too = True
 
 
 def name_plugins(modules: Iterable[str]) -> None:
     """Remember modules that are to be imported when something by a name is looked for."""
-    _named.extend(modules)
+    _named.extend(module for module in modules if module not in _named)
+
+
+def named_plugins() -> list[str]:
+    """The modules that were named in this process."""
+    return list(_named)
+
+
+def load_only(modules: Iterable[str]) -> None:
+    """Import these modules and those named before, now. From now on this process imports no other plugin.
+
+    A node does so before it answers: what the server asks for then imports nothing.
+
+    Raises:
+        DiscreetError: one of them cannot be imported.
+    """
+    global _installed_too
+    _installed_too = False
+    name_plugins(modules)
+    load_plugins()
 
 
 def load_plugins() -> None:
@@ -51,7 +71,7 @@ def load_plugins() -> None:
     Raises:
         DiscreetError: one of them cannot be imported.
     """
-    for entry in _installed():
+    for entry in _installed() if _installed_too else ():
         _import(entry.value.partition(":")[0], f"the installed plugin '{entry.name}'")
     if _named and str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))  # a module in the working directory, as `python -m` finds it

@@ -167,7 +167,7 @@ def ask_round(contribute, method, task, number):
 
 
 def test_a_node_opens_its_own_data_and_contributes_its_part(task, world, tmp_path):
-    method = METHODS[0]
+    method, task = METHODS[0], dataclasses.replace(task, public_text=True)
     settings = node(world, tmp_path, max_epsilon=math.inf, noise="simulated")
     given = ask_round(open_job(settings, described(method, task, 7).to_bytes()), method, task, 2)
     own = method.contribution(method.setup(task, 7, Part(2, 2, 4)), method.setup(task, 7).start, 2, Parties(4, 3))

@@ -1,7 +1,15 @@
 import pytest
 import torch
 
+from discreet import plugins
 from discreet.nodes import failures as failures
+
+
+@pytest.fixture(autouse=True)
+def plugins_of_the_process(monkeypatch):
+    """A host decides for its process which plugins there are; in a test that ends with the test."""
+    monkeypatch.setattr(plugins, "_named", [])
+    monkeypatch.setattr(plugins, "_installed_too", True)
 
 
 @pytest.fixture(autouse=True)

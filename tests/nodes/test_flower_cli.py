@@ -25,29 +25,35 @@ from discreet.nodes.requests import NodeRefusal, read_answer
 
 
 @pytest.fixture
-def deployment(tmp_path: Path) -> Path:
-    folder, data = tmp_path / "deployment", tmp_path / "ratings.csv"
+def ratings(tmp_path: Path) -> Path:
+    data = tmp_path / "ratings.csv"
     data.write_text("user,item,rating\n" + "".join(f"u{n},i{n % 3},{1 + n % 5}\n" for n in range(12)))
-    write_deployment(folder, data, 2)
+    return data
+
+
+@pytest.fixture
+def deployment(tmp_path: Path, ratings: Path) -> Path:
+    folder = tmp_path / "deployment"
+    write_deployment(folder, ratings, 2)
     return folder
 
 
-def test_write_makes_a_deployment_of_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_write_makes_a_deployment_of_parts(tmp_path: Path, ratings: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
-    words = ["nodes", "write", str(tmp_path), "--nodes", "3", "--out", str(out), "--max-epsilon", "inf"]
+    words = ["nodes", "write", str(ratings), "--nodes", "3", "--out", str(out), "--max-epsilon", "inf"]
     assert run([*words, "--simulated-noise", "--tls"]) == 0
     assert f"discreet nodes start {out}" in capsys.readouterr().out
     node = read_node(out / "node-2")
-    assert (node.part, node.max_epsilon, node.noise, node.data) == ("2/3", float("inf"), "simulated", tmp_path)
+    assert (node.part, node.max_epsilon, node.noise, node.data) == ("2/3", float("inf"), "simulated", ratings)
     assert sorted(path.name for path in (out / "tls").iterdir()) == ["ca.crt", "server.crt", "server.key"]
     assert (out / "tls" / "server.key").stat().st_mode & 0o077 == 0
     assert run(words) == 2, "keys are not replaced"
 
 
-def test_json_of_what_was_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["nodes", "write", str(tmp_path), "--nodes", "2", "--out", str(tmp_path / "a"), "--json"]) == 0
+def test_json_of_what_was_written(tmp_path: Path, ratings: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["nodes", "write", str(ratings), "--nodes", "2", "--out", str(tmp_path / "a"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"deployment": str(tmp_path / "a"), "nodes": [1, 2]}
-    assert run(["nodes", "new", "7", str(tmp_path), "--out", str(tmp_path / "b"), "--json"]) == 0
+    assert run(["nodes", "new", "7", str(ratings), "--out", str(tmp_path / "b"), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     node = read_node(Path(told["folder"]))
     assert (node.number, node.part, node.identity().public.hex()) == (7, None, told["public_key"])
@@ -72,9 +78,9 @@ def test_nodes_made_one_by_one_make_a_deployment(tmp_path: Path, capsys: pytest.
     ("words", "problem"),
     [
         (["write", "nowhere", "--out", "o"], "nowhere: is not there"),
-        (["write", ".", "--out", "o", "--nodes", "1"], "at least 2"),
-        (["write", ".", "--out", "o", "--max-epsilon", "0"], "--max-epsilon"),
-        (["write", ".", "--out", "o", "--max-epsilon", "1,2"], "--max-epsilon"),
+        (["write", "../ratings.csv", "--out", "o", "--nodes", "1"], "at least 2"),
+        (["write", "../ratings.csv", "--out", "o", "--max-epsilon", "0"], "--max-epsilon"),
+        (["write", "../ratings.csv", "--out", "o", "--max-epsilon", "1,2"], "--max-epsilon"),
         (["new", "2", ".", "--out", "o", "--part", "3/2"], "--part"),
         (["start", "nowhere"], "holds no nodes"),
         (["list", "nowhere"], "roster.json: is not there"),
@@ -87,16 +93,18 @@ def test_nodes_made_one_by_one_make_a_deployment(tmp_path: Path, capsys: pytest.
 def test_refusals_are_one_line(
     words: list[str],
     problem: str,
-    tmp_path: Path,
+    ratings: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.chdir(tmp_path)
+    here = ratings.with_name("here")
+    here.mkdir()
+    monkeypatch.chdir(here)
     assert run(["nodes", *words]) == 2
     said = capsys.readouterr().err
     assert problem in said
     assert said.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
+    assert list(here.iterdir()) == []
 
 
 def test_list_says_that_nothing_runs(deployment: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,7 +160,7 @@ def test_the_command_that_start_prints_works_as_it_is(
 ) -> None:
     """Nothing is left to fill in: all that is missing here is the server."""
     write_mind(news_world(60, seed=1), tmp_path / "a world")
-    write_deployment(tmp_path / "other", tmp_path / "a world", 2)
+    assert run(["nodes", "write", str(tmp_path / "a world"), "--nodes", "2", "--out", str(tmp_path / "other")]) == 0
     monkeypatch.chdir(tmp_path)
     for folder in (deployment, tmp_path / "other"):
         command = shlex.split(next_command(folder))

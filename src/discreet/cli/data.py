@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from discreet.cli.options import AsJson, Overwrite, Seed, console, print_json
+from discreet.cli.options import AsJson, NewsPath, Overwrite, Seed, console, print_json, say
 from discreet.errors import DiscreetError
 from discreet.files import check_folder
 
@@ -92,6 +92,29 @@ def check(
     Example: discreet data check MINDsmall
     """
     show_counts(path, as_json)
+
+
+@app.command()
+def catalogue(
+    data: NewsPath,
+    out: Annotated[Path, typer.Argument(metavar="FILE", help="The csv file to write.")],
+    as_json: AsJson = False,
+) -> None:
+    """Write what is public of a news data set: its articles, and how often each was shown in the train split.
+
+    'discreet train --superlink' reads this file. No reader and no click is in it.
+
+    Example: discreet data catalogue world catalogue.csv
+    """
+    from discreet.data.open import open_with_train
+    from discreet.data.public_catalogue import PublicCatalogue
+
+    public = PublicCatalogue.of(open_with_train(data))
+    public.write(out)
+    if as_json:
+        print_json({"catalogue": str(out), "articles": len(public.articles), "shown": int(public.times_shown.sum())})
+        return
+    say(f"{out}: {len(public.articles):,} articles")
 
 
 def show_counts(path: Path, as_json: bool) -> None:

@@ -14,9 +14,11 @@ import typer
 
 from discreet.cli.options import AsJson, parse_epsilons, print_json, say
 from discreet.errors import DiscreetError, InputError
+from discreet.plugins import load_only, named_plugins
 from discreet.progress import notice
 
 if TYPE_CHECKING:
+    from discreet.data.public_catalogue import PublicCatalogue
     from discreet.nodes.configuration import Noise
 
 app = typer.Typer(help="Machines that train or share together over Flower.", no_args_is_help=True)
@@ -38,6 +40,7 @@ SimulatedNoise = Annotated[
     bool, typer.Option("--simulated-noise", help="Noise from seeds, for experiments: it protects nobody.")
 ]
 Starting = Annotated[float, typer.Option(min=1, help="How many seconds a process may take to start.")]
+CATALOGUE = "catalogue.csv"
 _LOOK = 1.0
 _STARTING = 300.0
 
@@ -54,13 +57,19 @@ def write(
 ) -> None:
     """Write a deployment for trying out, with all of its nodes on this machine.
 
+    For news it also writes FOLDER/catalogue.csv, which the server trains with. The nodes may run methods and models of
+    the modules that 'discreet --plugin MODULE' names.
+
     Example: discreet nodes write world --nodes 4 --out deployment
     """
     from discreet.nodes.flower.flower_configuration import write_deployment
 
     _check_data(data)
     epsilon, noise = _one_epsilon(max_epsilon, simulated_noise), _noise(simulated_noise)
-    write_deployment(out, data, nodes, max_epsilon=epsilon, noise=noise, tls=tls)
+    catalogue = None if _has_ratings(data) else _public_catalogue(data)
+    write_deployment(out, data, nodes, max_epsilon=epsilon, noise=noise, plugins=named_plugins(), tls=tls)
+    if catalogue is not None:
+        catalogue.write(out / CATALOGUE)
     if as_json:
         print_json({"deployment": str(out), "nodes": list(range(1, nodes + 1))})
         return
@@ -82,6 +91,8 @@ def new(
 ) -> None:
     """Write one node, on its own machine, and print its public key for everybody's roster.
 
+    The node may run methods and models of the modules that 'discreet --plugin MODULE' names, and of no others.
+
     Example: discreet nodes new 2 my-readers --out deployment
     """
     from discreet.nodes.configuration import NodeSettings, is_part, write_node
@@ -91,9 +102,9 @@ def new(
     if part is not None and not is_part(part):
         raise DiscreetError(f"--part is such as 2/4, the second of four parts, not '{part}'")
     folder = out / f"node-{number}"
-    noise = _noise(simulated_noise)
+    epsilon, noise = _one_epsilon(max_epsilon, simulated_noise), _noise(simulated_noise)
     public = write_node(
-        NodeSettings(folder, number, data.resolve(), part, _one_epsilon(max_epsilon, simulated_noise), noise)
+        NodeSettings(folder, number, data.resolve(), part, epsilon, noise, plugins=tuple(named_plugins()))
     )
     write_keys(folder)
     if as_json:
@@ -121,6 +132,7 @@ def host(node_folder: NodeFolder) -> None:
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     settings = read_node(node_folder)
+    load_only(settings.plugins)
     _check_data(settings.data)
     answer = Host(settings.identity(), settings.roster(), open_job_for(settings)).answer
     stop = Event()
@@ -201,7 +213,7 @@ def server(
         processes.register(keys)
         say(f"The server is at {address}, for {len(keys)} nodes. Ctrl-C ends it. Logs: {folder / 'logs'}")
         say(f"Nodes: discreet nodes run NODE_FOLDER --superlink {address} --root-certificates ca.crt")
-        say(f"Train over them, with your articles: {_training(folder, 'DATA')}")
+        say(f"Train over them, with your articles: {_training(folder, 'CATALOGUE.csv')}")
 
         def nothing_to_revive() -> list[str]:
             processes.check()
@@ -256,19 +268,41 @@ def list_nodes(
 
 def next_command(folder: Path) -> str:
     """What to do with a deployment that was started, by the data of its first node: a command that works as it is."""
-    from discreet.data.formats.data_format import RatingsFormat
-    from discreet.data.formats.format_registry import recognise
     from discreet.nodes.configuration import node_folders, read_node
 
     data = read_node(next(iter(node_folders(folder).values()))).data
-    if isinstance(recognise(data), RatingsFormat):
+    if _has_ratings(data):
         command = ["discreet", "vendors", "share", str(data), "--epsilon", "5"]
         return shlex.join((*command, "--engine", "flower", "--superlink", str(folder)))
-    return _training(folder, str(data))
+    return _training(folder, str(folder / CATALOGUE))
 
 
-def _training(folder: Path, data: str) -> str:
-    command = ["discreet", "train", data, "--method", "dp_fedavg", "--engine", "flower", "--superlink", str(folder)]
+def _has_ratings(data: Path) -> bool:
+    from discreet.data.formats.data_format import RatingsFormat
+    from discreet.data.formats.format_registry import recognise
+
+    return isinstance(recognise(data), RatingsFormat)
+
+
+def _public_catalogue(data: Path) -> PublicCatalogue:
+    from discreet.data.open import open_with_train
+    from discreet.data.public_catalogue import PublicCatalogue
+
+    return PublicCatalogue.of(open_with_train(data))
+
+
+def _training(folder: Path, catalogue: str) -> str:
+    command = [
+        "discreet",
+        "train",
+        catalogue,
+        "--method",
+        "dp_fedavg",
+        "--engine",
+        "flower",
+        "--superlink",
+        str(folder),
+    ]
     return shlex.join((*command, "--out", "run-over-nodes"))
 
 

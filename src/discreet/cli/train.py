@@ -10,7 +10,6 @@ import typer
 
 from discreet.cli.options import (
     AsJson,
-    NewsPath,
     Overwrite,
     Seed,
     Settings,
@@ -21,8 +20,9 @@ from discreet.cli.options import (
     print_json,
     say,
 )
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InputError
 from discreet.methods.run_folder import check_run_folder
+from discreet.plugins import named_plugins
 
 if TYPE_CHECKING:
     from discreet.methods.method import Method
@@ -38,7 +38,15 @@ class Engine(StrEnum):
 
 
 def train(
-    data: NewsPath,
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            exists=True,
+            help="A news data set in its official layout (MIND, Adressa, EB-NeRD, Globo). With --superlink a public"
+            " catalogue ('discreet data catalogue').",
+        ),
+    ],
     out: Annotated[Path, typer.Option(metavar="RUN", help="The folder that the run is written to.")],
     method: Annotated[
         str | None, typer.Option(help="How to train; 'discreet list' names the methods and their settings.")
@@ -74,6 +82,14 @@ def train(
             help="With flower: train over the nodes of this deployment ('discreet nodes').",
         ),
     ] = None,
+    validate: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DATA",
+            exists=True,
+            help="With --superlink: show the AUC on the dev split of this data set, which the server then reads.",
+        ),
+    ] = None,
     patience: Annotated[float, typer.Option(min=0.1, help="Seconds that nodes have for each step of a round.")] = 120.0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a training that was interrupted.")] = False,
     overwrite: Overwrite = False,
@@ -88,11 +104,13 @@ def train(
     With --nodes or --engine flower the readers are divided among nodes, and the server sees secure sums over nodes
     alone. The same number of nodes and the same seed give the same weights, whoever carries the messages.
 
+    With --superlink the server reads no clicks: DATA is a public catalogue, and an AUC is shown only with --validate.
+
     Example: discreet train world --method privaterec --model nrms --rounds 200 --epsilon 10 --out runs/privaterec
 
     Example: discreet train world --method dp_fedavg --epsilon 3 --engine flower --nodes 4 --out runs/dp
     """
-    inputs = [data, *paths_of(text)]
+    inputs = [data, *([validate] if validate else []), *paths_of(text)]
     check_run_folder(out, resume, overwrite, inputs)
     from discreet.data.open import open_with_train
     from discreet.edge.node.in_process import hosts_in_process, on_one_machine
@@ -121,10 +139,12 @@ def train(
     chosen = make_method(method, chosen_settings)
     if superlink is not None and (engine is Engine.LOCAL or nodes is not None):
         raise DiscreetError("--superlink says which nodes there are: it goes with --engine flower, without --nodes")
+    if superlink is None and validate is not None:
+        raise DiscreetError("--validate goes with --superlink; otherwise the AUC is shown on the dev split of DATA")
     if nodes is not None or engine is Engine.FLOWER:
         federated(chosen)
     if superlink is not None:
-        _on_deployment(chosen, superlink, data, text, seed, out, resume, overwrite, patience)
+        _on_deployment(chosen, superlink, data, validate, text, seed, out, resume, overwrite, patience)
         return _tell(Run.load(out), out, as_json)
     task = TrainingTask(open_with_train(data), text)
 
@@ -145,7 +165,8 @@ def train(
 def _on_deployment(
     method: Method,
     folder: Path,
-    data: Path,
+    catalogue: Path,
+    validation: Path | None,
     text: str,
     seed: int,
     out: Path,
@@ -154,15 +175,22 @@ def _on_deployment(
     patience: float,
 ) -> None:
     """Have the deployment's server train, which writes the run to `out`."""
+    from discreet.data.public_catalogue import PublicCatalogue
     from discreet.methods.method_registry import plain_settings
     from discreet.nodes.configuration import read_node, read_roster
     from discreet.nodes.flower.deployment import SuperLink, submit
 
+    if catalogue.is_dir():
+        public = f"discreet data catalogue {catalogue} catalogue.csv"
+        raise InputError(catalogue, f"the server takes a public catalogue, not a data set; make one: {public}")
+    PublicCatalogue.read(catalogue)
     here = [read_node(node) for node in sorted(folder.glob("node-*"))]
     arguments = {
         "method": method.name,
         "settings": plain_settings(method),
-        "data": str(data.resolve()),
+        "catalogue": str(catalogue.resolve()),
+        "validation": str(validation.resolve()) if validation else None,
+        "plugins": named_plugins(),
         "text": str(Path(text).resolve()) if Path(text).exists() else text,
         "seed": seed,
         "out": str(out.resolve()),
@@ -172,7 +200,7 @@ def _on_deployment(
         "roster": {str(node): key.hex() for node, key in read_roster(folder / "roster.json").items()},
         "simulated": any(node.noise == "simulated" for node in here),
     }
-    submit("discreet.methods.training:program", arguments, SuperLink.of(folder))
+    submit("discreet.methods.server_program:program", arguments, SuperLink.of(folder))
 
 
 def _tell(run: Run, out: Path, as_json: bool) -> None:

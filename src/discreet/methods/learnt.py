@@ -7,6 +7,7 @@ public word vectors, and what the model took from public articles and does not t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -28,7 +29,19 @@ ENTITY_VECTORS = "entities.vectors"
 """What a model that reads entities calls their vectors."""
 _PACKED = {name: f"names/{name}" if name in ("entities", "readers") else name for name in NAMES}
 """What a state calls each list of names; a model may have a parameter `readers` of its own."""
-_EXTRAS = {*_PACKED.values(), _FIXED, "losses", "nodes", "simulated", "watched", "word_vectors", *CENTRES.values()}
+_PUBLIC = "public_text"
+"""What a state calls that title vectors were made from public text alone."""
+_EXTRAS = {
+    *_PACKED.values(),
+    _FIXED,
+    _PUBLIC,
+    "losses",
+    "nodes",
+    "simulated",
+    "watched",
+    "word_vectors",
+    *CENTRES.values(),
+}
 
 
 def learnt(method: InRounds, task: TrainingTask, setup: Setup, done: Checkpoint, *, simulated: bool = True) -> State:
@@ -43,6 +56,8 @@ def learnt(method: InRounds, task: TrainingTask, setup: Setup, done: Checkpoint,
     extras["nodes"] = _marked(done.nodes)
     if simulated:
         extras["simulated"] = np.ones(1, np.bool_)
+    if task.public_text:
+        extras[_PUBLIC] = np.ones(1, np.bool_)
     extras["watched"] = np.array(done.watched, np.float64).reshape(-1, 2)
     words = setup.word_vectors if setup.word_vectors is not None else fixed_words(model)
     if words is not None:
@@ -57,6 +72,7 @@ def learnt(method: InRounds, task: TrainingTask, setup: Setup, done: Checkpoint,
 
 def score_learnt(method: InRounds, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
     """Rank with what was learnt, serving as the method prescribes."""
+    task = _read_as_learnt(method, task, state)
     names = {name: unpack_names(state[_PACKED[name]]) if _PACKED[name] in state else [] for name in NAMES}
     table = article_table(task, method.needs, names)
     if method.needs.entities:  # public vectors are those of the training, whatever files lie beside the articles now
@@ -69,6 +85,13 @@ def score_learnt(method: InRounds, task: TrainingTask, state: State, impressions
         buffer.copy_(torch.from_numpy(state[name]))
     serving = method.serving(network.model.reader_size, seed)
     return score_impressions(network, table, trained_parameters(state), impressions, serving, seed)
+
+
+def _read_as_learnt(method: InRounds, task: TrainingTask, state: State) -> TrainingTask:
+    """The task with the title vectors of the training, where that knew public text alone."""
+    if _PUBLIC not in state or method.needs.vectors is None:
+        return task
+    return replace(task, public_text=True, centre=state[CENTRES[method.needs.vectors]])
 
 
 def trained_parameters(state: State) -> Parameters:

@@ -34,15 +34,20 @@ Scores = NDArray[np.float64]
 class TrainingTask:
     """What every method is given: the data, and public vectors of the articles' titles.
 
-    `text` names the source of the vectors, as `encode_texts` takes it. They are made when first asked for.
-    `found` keeps what methods found in public text, so that the next training need not look again. `centre` is what
-    vectors are centred on where somebody else has decided it.
+    Attributes:
+        data: Articles and impressions.
+        text: The source of the vectors, as `encode_texts` takes it. They are made when first asked for.
+        found: What methods found in public text, so that the next training need not look again.
+        centre: What vectors are centred on, where somebody else has decided it.
+        public_text: Whether `text_vectors` are made from public text alone, as `public_vectors` are. Server and nodes
+            do so: otherwise their vectors would depend on what each of them knows of readers.
     """
 
     data: NewsData
     text: str = "auto"
     found: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     centre: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
+    public_text: bool = False
 
     def __post_init__(self) -> None:
         if self.text not in ("auto", "hashed") and not Path(self.text).exists():
@@ -69,6 +74,8 @@ class TrainingTask:
 
     @cached_property
     def _text(self) -> tuple[TextVectors, NDArray[np.float32]]:
+        if self.public_text:
+            return self._public
         used, known = (self._occurring(splits) for splits in (self.data.splits, ["train"]))
         return self._centred(np.flatnonzero(used), known, self.centre)
 

@@ -137,12 +137,13 @@ class Description:
     def task(self, data: NewsData) -> TrainingTask:
         """The same task with a node's own data, if the articles and the text vectors are the server's.
 
-        The server names no file of the node: vectors are hashed, or the best that the node has. And the centre is the
-        server's, for one of the node's own would make each reader's update depend on what the others have read.
+        The server names no file of the node: vectors are hashed, or the best that the node has. They are made from
+        public text alone, and the centre is the server's. Otherwise each reader's update would depend on what the other
+        readers of the node have read.
         """
         if catalogue_digest(data.articles) != self.catalogue:
             raise DiscreetError("the server's articles are not those of this node; both need the same catalogue")
-        task = TrainingTask(data, "hashed" if self.text == "hashed" else "auto", centre=self.centre)
+        task = TrainingTask(data, "hashed" if self.text == "hashed" else "auto", centre=self.centre, public_text=True)
         try:
             titles = title_vectors(task, self.method.needs)
         except ValueError:

@@ -15,7 +15,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NoReturn
@@ -30,6 +30,7 @@ from discreet.nodes.host_socket import MAX_PATH_LENGTH
 from discreet.protocol.infinity import from_plain, to_plain
 
 Noise = Literal["secure", "simulated"]
+_MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class NodeSettings:
         part: "2/4" for the second of four parts of the data, None for all of it.
         max_epsilon: the largest total ε that its readers may be charged; inf accepts methods without a guarantee.
         noise: from the operating system's secure source, or simulated from seeds, for experiments only.
+        plugins: modules of other packages whose methods and models the node may run. It imports no others.
     """
 
     folder: Path
@@ -51,6 +53,7 @@ class NodeSettings:
     part: str | None = None
     max_epsilon: float = 10.0
     noise: Noise = "secure"
+    plugins: tuple[str, ...] = ()
 
     @property
     def socket(self) -> Path:
@@ -95,7 +98,13 @@ class NodeSettings:
 
 
 def write_nodes(
-    folder: Path, data: Path, nodes: int, *, max_epsilon: float = 10.0, noise: Noise = "secure"
+    folder: Path,
+    data: Path,
+    nodes: int,
+    *,
+    max_epsilon: float = 10.0,
+    noise: Noise = "secure",
+    plugins: Sequence[str] = (),
 ) -> dict[int, Path]:
     """Write the nodes and the roster of a trial into a folder: node k of N hosts part k/N of the data.
 
@@ -108,8 +117,9 @@ def write_nodes(
     if nodes < 2:
         raise DiscreetError(f"a deployment has at least 2 nodes, not {nodes}: the sum of one would show its data")
     folders = {number: folder / f"node-{number}" for number in range(1, nodes + 1)}
+    conditions: dict[str, Any] = {"max_epsilon": max_epsilon, "noise": noise, "plugins": tuple(plugins)}
     roster = {
-        number: write_node(NodeSettings(own, number, data.resolve(), f"{number}/{nodes}", max_epsilon, noise))
+        number: write_node(NodeSettings(own, number, data.resolve(), f"{number}/{nodes}", **conditions))
         for number, own in folders.items()
     }
     write_roster(folder / "roster.json", roster)
@@ -134,6 +144,7 @@ def write_node(settings: NodeSettings) -> bytes:
         "part": settings.part,
         "max_epsilon": to_plain(settings.max_epsilon),
         "noise": settings.noise,
+        "plugins": list(settings.plugins),
     }
     _write_json(folder / "node.json", said)
     return identity.public
@@ -149,7 +160,8 @@ def read_node(folder: Path) -> NodeSettings:
     said = _read_object(path)
     if "most_epsilon" in said:  # its name before version 0.2
         said["max_epsilon"] = said.pop("most_epsilon")
-    required = {"number", "data", "part", "max_epsilon", "noise"}
+    said.setdefault("plugins", [])  # older files do not have it
+    required = {"number", "data", "part", "max_epsilon", "noise", "plugins"}
     if said.keys() != required:
         wrong = sorted(required ^ said.keys())[0]
         raise InputError(path, f"'{wrong}' is {'missing' if wrong in required else 'unknown'}")
@@ -165,7 +177,10 @@ def read_node(folder: Path) -> NodeSettings:
         _wrong(path, "max_epsilon", epsilon, "a positive number, or 'inf' for methods without a guarantee")
     if noise not in ("secure", "simulated"):
         _wrong(path, "noise", noise, "'secure', or 'simulated' for experiments")
-    return NodeSettings(folder, number, folder / data, part, float(epsilon), noise)
+    plugins = said["plugins"]
+    if not isinstance(plugins, list) or not all(isinstance(name, str) and _MODULE.fullmatch(name) for name in plugins):
+        _wrong(path, "plugins", plugins, "a list of the modules that this node may import, such as ['own_package']")
+    return NodeSettings(folder, number, folder / data, part, float(epsilon), noise, tuple(plugins))
 
 
 def node_folders(folder: Path) -> dict[int, Path]:

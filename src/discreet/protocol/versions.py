@@ -7,7 +7,7 @@ RELEASE = 1
 """The bytes of a release (`privacy.release_format`)."""
 SECURE_SUM = 1
 """The messages of the secure sum, and the requests to nodes and answers of theirs around them."""
-TRAINING_JOB = 2
+TRAINING_JOB = 3
 """What a server tells nodes of a training (`methods.training_job`)."""
 SHARING_JOB = 2
 """What a server tells vendors of a sharing (`vendors.sharing.job`)."""

@@ -6,6 +6,7 @@ FOLDER/tls/                     certificates for the SuperLink, if it has any
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ec import SECP384R1, generate_private_key
@@ -16,7 +17,14 @@ from discreet.nodes.configuration import Noise, write_nodes, write_secret
 
 
 def write_deployment(
-    folder: Path, data: Path, nodes: int, *, max_epsilon: float = 10.0, noise: Noise = "secure", tls: bool = False
+    folder: Path,
+    data: Path,
+    nodes: int,
+    *,
+    max_epsilon: float = 10.0,
+    noise: Noise = "secure",
+    plugins: Sequence[str] = (),
+    tls: bool = False,
 ) -> None:
     """Write a whole deployment for trying out: node k of N hosts part k/N of the data.
 
@@ -26,7 +34,7 @@ def write_deployment(
     from discreet.nodes.flower.certificates import write_certificates
 
     with creating_folder(folder) as draft:
-        for node in write_nodes(draft, data, nodes, max_epsilon=max_epsilon, noise=noise).values():
+        for node in write_nodes(draft, data, nodes, max_epsilon=max_epsilon, noise=noise, plugins=plugins).values():
             write_keys(node)
         if tls:
             write_certificates(draft / "tls", ["localhost", "127.0.0.1"])
