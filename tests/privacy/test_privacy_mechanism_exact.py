@@ -18,6 +18,7 @@ from discreet.privacy.mechanisms import (
     DPItemAverages,
     Exponential,
     LabelPermutation,
+    LevelBits,
     RandomizedResponse,
     RandomPadding,
     SubsetSelection,
@@ -48,6 +49,19 @@ def test_randomized_response(epsilon, choices):
     assert all(laws[x][(x,)] == mechanism.keep for x in range(choices))
     assert worst_ratio(laws) == Fraction(exp_weight(epsilon), ONE)
     assert math.exp(epsilon) * (1 - 1e-9) < worst_ratio(laws) <= math.exp(epsilon) * (1 + 1e-15)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+def test_level_bits(epsilon):
+    mechanism = LevelBits(epsilon=epsilon, features=2, levels=3)
+    inputs = list(product(range(3), repeat=2))
+    laws = [law(mechanism, np.array(levels)) for levels in inputs]
+    assert all(sum(one.values()) == 1 and len(one) == 2**6 for one in laws)
+    ratio = Fraction(exp_weight(epsilon / 2), ONE)
+    assert worst_ratio(laws) == ratio**4
+    assert ratio**4 <= math.exp(mechanism.guarantee().epsilon) * (1 + 1e-15)
+    one_feature = [one for one, levels in zip(laws, inputs, strict=True) if levels[1] == 0]
+    assert worst_ratio(one_feature) == ratio**2
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])

@@ -1,8 +1,8 @@
 """The exact distribution of what the shipped code does with its random integers, by following every path.
 
-A mechanism that draws integers with `Noise.below` is a tree: each draw has a number of branches, and each leaf is an
-output. Draws from huge ranges are compared with a few thresholds only, so their branches are intervals, found by
-halving wherever the two ends of an interval lead to different outcomes.
+A mechanism that draws integers with `Noise.below` and coins with `Noise.coins` is a tree: each draw has a number of
+branches, a coin has two, and each leaf is an output. Draws from huge ranges are compared with a few thresholds only, so
+their branches are intervals, found by halving wherever the two ends of an interval lead to different outcomes.
 """
 
 from __future__ import annotations
@@ -49,9 +49,15 @@ class _Scripted(Noise):
         raise _OneMoreDrawError(bound)
 
     def coins(self, probability: Fraction, size: int) -> NDArray[np.bool_]:
-        """Each coin from one integer of the script."""
-        draws = [self.below(probability.denominator) < probability.numerator for _ in range(size)]
-        return np.array(draws, dtype=np.bool_)
+        """Each coin from one integer of the script, which is 0 or 1."""
+        return np.array([self._coin(probability) for _ in range(size)], dtype=np.bool_)
+
+    def _coin(self, probability: Fraction) -> bool:
+        if probability in (0, 1):
+            return bool(probability)
+        for value in self._script:
+            return bool(value)
+        raise _OneMoreCoinError(probability)
 
 
 class _OneMoreDrawError(Exception):
@@ -59,9 +65,16 @@ class _OneMoreDrawError(Exception):
         self.bound = bound
 
 
+class _OneMoreCoinError(Exception):
+    def __init__(self, probability: Fraction) -> None:
+        self.probability = probability
+
+
 def _explore(run: Callable[[Noise], Hashable], script: tuple[int, ...]) -> Tree:
     try:
         return {run(_Scripted(script)): Fraction(1)}
+    except _OneMoreCoinError as coin:
+        return _either(coin.probability, _explore(run, (*script, 1)), _explore(run, (*script, 0)))
     except _OneMoreDrawError as more:
         bound = more.bound
     memo: dict[int, Tree] = {}
@@ -83,4 +96,12 @@ def _explore(run: Callable[[Noise], Hashable], script: tuple[int, ...]) -> Tree:
                 total[result] = total.get(result, Fraction(0)) + share * probability
         else:
             intervals += [(low, middle), (middle + 1, high)]
+    return total
+
+
+def _either(probability: Fraction, one: Tree, other: Tree) -> Tree:
+    """The outcomes of a coin that leads to `one` with `probability`, and else to the `other`."""
+    total = {result: probability * share for result, share in one.items()}
+    for result, share in other.items():
+        total[result] = total.get(result, Fraction(0)) + (1 - probability) * share
     return total

@@ -29,6 +29,7 @@ METHODS: Registry[type[Method]] = Registry(
         "privaterec": "discreet.methods.published.privaterec:PrivateRec",
         "fcf": "discreet.methods.published.fcf:FCF",
         "uni_fedrec": "discreet.methods.published.uni_fedrec:UniFedRec",
+        "inferred_interests": "discreet.methods.published.inferred_interests:InferredInterests",
         "dp_fedavg": "discreet.methods.dp_fedavg:DPFedAvg",
         "click_reports": "discreet.methods.click_reports.click_reports:ClickReports",
         "front_page": "discreet.methods.front_page.front_page:FrontPage",

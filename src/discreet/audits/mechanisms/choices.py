@@ -9,6 +9,7 @@ from discreet.audits.claims import between, exactly
 from discreet.audits.scores import Contains, likelier_by_frequency
 from discreet.privacy.mechanisms.exponential import Exponential
 from discreet.privacy.mechanisms.label_permutation import LabelPermutation
+from discreet.privacy.mechanisms.level_bits import LevelBits
 from discreet.privacy.mechanisms.randomized_response import RandomizedResponse
 from discreet.privacy.mechanisms.subset_selection import SubsetSelection
 
@@ -39,6 +40,10 @@ for _epsilon in (0.5, 3.0):
             scores=(Contains(0, 1),),
         )
     )
+
+for _epsilon in (1.0, 3.0):
+    _bits = LevelBits(epsilon=_epsilon, features=2, levels=3)
+    register(exactly(_bits, list(product(range(3), repeat=2)), f"K=2 L=3 ε={_epsilon:g} each"))
 
 for _epsilon in (1.0, 5.0):
     _mechanism = Exponential(epsilon=_epsilon, choices=3, score_sensitivity=0.1)

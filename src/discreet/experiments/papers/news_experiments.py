@@ -46,6 +46,9 @@ def reproduce_news(
 
 
 NEWS_EXPERIMENTS: dict[str, NewsExperiment] = {
+    "fednewsrec-table-2": NewsExperiment(
+        "FedNewsRec, Table 2: eleven methods, half of the readers train", "fednewsrec", fednewsrec_paper.table_2
+    ),
     "fednewsrec-figure-4": NewsExperiment(
         "FedNewsRec, Figure 4: how many readers train", "fednewsrec", fednewsrec_paper.figure_4
     ),

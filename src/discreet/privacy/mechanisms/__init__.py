@@ -9,6 +9,7 @@ from discreet.privacy.mechanisms.float_noise import FloatNoise
 from discreet.privacy.mechanisms.gaussian import AnalyticGaussian
 from discreet.privacy.mechanisms.label_permutation import LabelPermutation
 from discreet.privacy.mechanisms.laplace import Laplace
+from discreet.privacy.mechanisms.level_bits import LevelBits
 from discreet.privacy.mechanisms.mechanism import Calibration, Mechanism, Sensitivity, Theorem
 from discreet.privacy.mechanisms.mechanism_registry import MECHANISMS
 from discreet.privacy.mechanisms.padding import RandomPadding, padded_epsilon, unpadded_epsilon
@@ -30,6 +31,7 @@ __all__ = [
     "FloatNoise",
     "LabelPermutation",
     "Laplace",
+    "LevelBits",
     "Mechanism",
     "RandomPadding",
     "RandomizedResponse",

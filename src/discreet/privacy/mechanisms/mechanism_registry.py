@@ -14,6 +14,7 @@ MECHANISMS: Registry[type[Mechanism]] = Registry(
         "random padding": "discreet.privacy.mechanisms.padding:RandomPadding",
         "randomized response": "discreet.privacy.mechanisms.randomized_response:RandomizedResponse",
         "subset selection": "discreet.privacy.mechanisms.subset_selection:SubsetSelection",
+        "level bits": "discreet.privacy.mechanisms.level_bits:LevelBits",
         "exponential": "discreet.privacy.mechanisms.exponential:Exponential",
         "discrete laplace": "discreet.privacy.mechanisms.discrete:DiscreteLaplace",
         "discrete gaussian": "discreet.privacy.mechanisms.discrete:DiscreteGaussian",
