@@ -7,7 +7,8 @@ const load = (name) => import(pathToFileURL(`${folder}/${name}`));
 const { readTask, termsOf, prio3Of, nothing, periodOf, sentUntil, measurementOf } = await load("sums/task.js");
 const { spentEpsilon } = await load("sums/filter.js");
 const { MEASURES } = await load("sums/measures.js");
-const { dueAt } = await load("sums/contributor.js");
+const { dueAt, measured } = await load("sums/contributor.js");
+const { drawnArm } = await load("arms.js");
 const { seal } = await load("sums/hpke.js");
 const { contextOf, unhexed, uploadRequest } = await load("sums/report.js");
 const { Prio3 } = await load("prio3/prio3.js");
@@ -43,7 +44,7 @@ function isTaken(terms, helpers) {
   }
 }
 
-const { tasks, spent, rfc, verdicts, helpers } = JSON.parse(readFileSync(path, "utf-8"));
+const { tasks, spent, quality, arms, rfc, verdicts, helpers } = JSON.parse(readFileSync(path, "utf-8"));
 const wrong = [];
 for (const [number, vector] of tasks.entries()) {
   const expect = (what, holds) => holds || wrong.push(`task ${number} (${vector.terms.kind}): ${what}`);
@@ -56,13 +57,21 @@ for (const [number, vector] of tasks.entries()) {
   expect("sent until", sentUntil(task, window) === vector.sent_until);
   expect("due", dueAt(unhexed(vector.secret), task, window) === vector.due);
   for (const [name, values] of Object.entries(vector.measured)) {
-    expect(name, same(MEASURES[name].values(task, vector.clicked, vector.left), values));
+    const observed = { clicked: vector.clicked, views: vector.views, places: new Map(vector.cells.map((cell, place) => [cell, place])) };
+    expect(name, same(MEASURES[name].values(task, observed, vector.left), values));
   }
   expect("report", (await requestOf(task, vector.report, vector.values)) === vector.report.request);
 }
 for (const [number, { costs, delta, epsilon }] of spent.entries()) {
   const found = spentEpsilon(costs.map(([epsilon, delta]) => ({ epsilon, delta })), delta);
   if (!(Math.abs(found - (epsilon ?? Infinity)) <= 1e-6 * epsilon) && found !== (epsilon ?? Infinity)) wrong.push(`spent ${number}: ${found}, not ${epsilon}`);
+}
+for (const [number, { terms, views, clicks, cells, values }] of quality.entries()) {
+  const task = readTask(terms), found = measured({ task, cells }, 0, { views, clicks }, task.max_total, new Set());
+  if (!same(found, values)) wrong.push(`quality ${number}: ${found}, not ${values}`);
+}
+for (const { secret, experiment, drawn } of arms) {
+  if (drawnArm(secret, { experiment }).name !== drawn) wrong.push(`arm of ${experiment.id}`);
 }
 for (const { terms, taken } of verdicts) {
   if (isTaken(terms, helpers) !== taken) wrong.push(`verdict, where Python says ${taken}: ${JSON.stringify(terms)}`);

@@ -25,11 +25,15 @@ from discreet.aggregation.dap.messages import (
 from discreet.aggregation.prio3.circuits import Count, Histogram, MultihotCountVec, Sum, SumVec
 from discreet.aggregation.task import Task
 from discreet.audits.hostile_server.lies import ODD
+from discreet.edge.reader.history import Click, History
 from discreet.edge.reader.sums.floors import Floors
-from discreet.edge.reader.sums.measures import MEASURES
+from discreet.edge.reader.sums.measures import MEASURES, Observed
+from discreet.edge.reader.views import VIEW, Experiment, View
 from discreet.errors import DiscreetError
 from discreet.privacy.filter import Spent
 from discreet.protocol.check import check
+from discreet.protocol.quality_cells import EVERYBODY, MEASURE, quality_cells
+from discreet.serving.learning.quality import quality_task
 
 KINDS = ("count", "sum", "sumvec", "histogram", "multihot")
 LEADER, HELPER = "https://leader.example/dap", "https://helper.example/"
@@ -119,8 +123,11 @@ def vectors(seed: int, count: int) -> dict[str, Any]:
         part = int.from_bytes(drawn[:4], "big") / 2**32
         clicked = [rng.randrange(-1, some.length + 2) for _ in range(rng.choice((0, 1, 3, 9)))]
         clicked, left = list(dict.fromkeys(clicked)), rng.randint(0, some.total)
-        measured = {name: MEASURES[name](some, clicked, left).tolist() for name in MEASURES}
-        values = some.nothing().tolist() if number % 2 else MEASURES["clicks by cell"](some, clicked, left).tolist()
+        views = [some_view(rng) for _ in range(rng.choice((0, 1, 2, 5)))]
+        cells = quality_cells(ARMS) if number % 3 else quality_cells(ARMS[1:])
+        observed = Observed(clicked, views, {name: place for place, name in enumerate(cells)})
+        measured = {name: MEASURES[name](some, observed, left).tolist() for name in MEASURES}
+        values = some.nothing().tolist() if number % 2 else measured["clicks by cell"]
         made.append(
             {
                 "terms": some.to_json(),
@@ -133,6 +140,8 @@ def vectors(seed: int, count: int) -> dict[str, Any]:
                 "secret": secret.hex(),
                 "due": some.begins(window + 1) + 0.9 * part * (some.sent_until(window) - some.begins(window + 1)),
                 "clicked": clicked,
+                "views": [{"arm": view.arm, "clicked": list(view.clicked)} for view in views],
+                "cells": cells,
                 "left": left,
                 "measured": measured,
                 "values": values,
@@ -141,7 +150,46 @@ def vectors(seed: int, count: int) -> dict[str, Any]:
         )
     costs = [[(rng.choice((0.01, 0.05, 1)), rng.choice((0, 0, 0, 1e-7)))] * rng.randint(1, 400) for _ in range(12)]
     spent = [{"costs": each, "delta": 1e-6, "epsilon": _plain(Spent.of(each).at(1e-6))} for each in costs]
-    return {"tasks": made, "spent": spent}
+    return {"tasks": made, "spent": spent, "quality": [some_quality(rng) for _ in range(60)], "arms": arms(rng)}
+
+
+ARMS = [EVERYBODY, "0123456789abcdef/one"]
+
+
+def some_view(rng: Random) -> View:
+    """A view of any length in which any articles were clicked."""
+    often = rng.choice((0.0, 0.1, 0.5, 1.0))
+    return View(rng.choice(ARMS), tuple(rng.random() < often for _ in range(rng.randrange(VIEW + 1))))
+
+
+def some_quality(rng: Random) -> dict[str, Any]:
+    """What a device measures of views, from when they were shown and what was clicked when."""
+    some = quality_task(ARMS, 0.1, start=0, windows=5)
+    names = [f"N{number}" for number in range(30)]
+    history = History(":memory:")
+    shown, clicks = [], []
+    for time in sorted(rng.sample(range(2 * 86_400), rng.randrange(6))):
+        shown.append({"time": time, "arm": rng.choice(ARMS), "articles": rng.sample(names, rng.randrange(1, VIEW + 1))})
+        history.add_view(**shown[-1])
+    for time in sorted(rng.sample(range(2 * 86_400), rng.randrange(20))):
+        clicks.append({"time": time, "article": rng.choice(names)})
+        history.add_click(Click(time, 0, clicks[-1]["article"], "", 0, None, "", 0, b""))
+    cells = quality_cells(ARMS)
+    observed = Observed((), history.views(0, 86_400), {name: place for place, name in enumerate(cells)})
+    values = MEASURES[MEASURE](some, observed, some.total).tolist()
+    return {"terms": some.to_json(), "views": shown, "clicks": clicks, "cells": cells, "values": values}
+
+
+def arms(rng: Random) -> list[dict[str, Any]]:
+    """Which arm a device with a secret is in."""
+    made = []
+    for number in range(40):
+        several = [{"name": f"arm{i}", "popularity": 1.0, "content": 0.5} for i in range(2 + number % 5)]
+        fields = {"id": rng.randbytes(8).hex(), "name": "which", "arms": several}
+        secret = rng.randbytes(32)
+        drawn = Experiment.from_json(fields).drawn(secret).name
+        made.append({"secret": list(secret), "experiment": fields, "drawn": drawn})
+    return made
 
 
 def verdicts(seed: int, count: int) -> list[dict[str, Any]]:

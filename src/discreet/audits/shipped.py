@@ -17,6 +17,7 @@ MODULES = (
     "discreet.audits.hostile_training",
     "discreet.audits.sum_noise",
     "discreet.audits.front_page",
+    "discreet.audits.quality",
 )
 """Modules that register audits when they are imported."""
 

@@ -142,6 +142,31 @@ learnt = Table(
     Column("state", LargeBinary, nullable=False),
 )
 
+collected = Table(
+    "collected",
+    metadata,
+    Column("task", String(64), primary_key=True),
+    Column("window", BigInteger, primary_key=True, autoincrement=False),
+    Column("end", BigInteger, nullable=False),
+    Column("terms", Text, nullable=False),
+    Column("cells", Text, nullable=False),
+    Column("contributions", BigInteger, nullable=False),
+    Column("problem", Text, nullable=False),
+    Column("values", LargeBinary, nullable=False),
+)
+
+model_versions = Table(
+    "model_versions",
+    metadata,
+    Column("number", _BIG, primary_key=True, autoincrement=True),
+    Column("version", String(64), nullable=False, unique=True),
+    Column("model", String(80), nullable=False),
+    Column("made", BigInteger, nullable=False),
+    Column("sums", BigInteger, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("state", LargeBinary),
+)
+
 
 leases = Table(
     "leases",

@@ -48,12 +48,24 @@ def mount_tasks(app: Any, tasks: Sequence[Task], cells: Path | None, clock: Call
     app.add_route("/v1/cells/{task}/{window}", of_window, methods=["GET"])
 
 
-def publish_cells(folder: Path, articles: Sequence[str]) -> str:
-    """Write what the values of a task stand for; returns what its terms name it by."""
-    page = _page(articles)
-    digest = hashlib.sha256(page).hexdigest()
-    _write(folder / f"{digest}.json", page)
+def cells_digest(cells: Sequence[str]) -> str:
+    """What a task's terms name a fixed list of cells by."""
+    return hashlib.sha256(_page(cells)).hexdigest()
+
+
+def publish_cells(folder: Path, cells: Sequence[str]) -> str:
+    """Write what the values of a task stand for, the same in all windows; returns what its terms name it by."""
+    digest = cells_digest(cells)
+    _write(folder / f"{digest}.json", _page(cells))
     return digest
+
+
+def read_cells(folder: Path, task: Task) -> list[str] | None:
+    """The fixed list of cells of a task, if it is published."""
+    path = folder / f"{task.cells}.json"
+    if not _DIGEST.fullmatch(task.cells) or not path.is_file():
+        return None
+    return list(json.loads(path.read_bytes())["cells"])
 
 
 def publish_window_cells(folder: Path, task: Task, window: int, articles: Sequence[str]) -> None:

@@ -27,6 +27,7 @@ from discreet.serving.catalogue_pages import Sent
 from discreet.serving.feeds.follow import Feeds, waiting
 from discreet.serving.journal import Journal
 from discreet.serving.lease import Lease
+from discreet.serving.learning.model_versions import ModelVersions
 from discreet.serving.model import Served
 from discreet.serving.ranker import RankingQuery, rank
 from discreet.serving.refusal import RequestRefusal
@@ -65,6 +66,7 @@ class Service:
             forget_before=lambda: self._epoch() - offer.report_epochs,
             leads=self.lease.held,
         )
+        self.versions = ModelVersions(store)
         self.journal = Journal(store)
         self._clock = clock
         self._slates = Slates(store.signing_key(), offer.report_epochs)

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.edge.reader.device_catalogue import Article, DeviceCatalogue, unpacked
 from discreet.edge.reader.publisher_terms import PublisherTerms
@@ -35,11 +34,11 @@ _WHOLE, _COMING = "whole", "coming"
 
 @dataclass(frozen=True)
 class Contents:
-    """The list of a catalogue: its pages with their numbers of articles, all base scores, what to show first."""
+    """The list of a catalogue: its pages with their sizes, base scores and popularity, and what to show first."""
 
     space: str
     pages: tuple[tuple[str, int], ...]
-    bases: NDArray[np.float32]
+    scores: list[tuple[float, float]]
     front: tuple[Article, ...]
 
     @classmethod
@@ -55,15 +54,15 @@ class Contents:
         count = sum(articles for _, articles in pages)
         if count > limits.max_articles or len(dict(pages)) < len(pages):
             raise DiscreetError(f"the catalogue has {count} articles on {len(dict(pages))} different pages")
-        bases = np.frombuffer(unpacked(fields["bases"], 4 * count), "<f4")
-        if not (np.abs(bases) <= MAX_BASE).all():
-            raise DiscreetError("a base score in the catalogue is no number within a million")
-        if len(fields["front_bases"]) != len(fields["front"]):
+        scores = list(zip(_floats(fields, "bases", count), _floats(fields, "popularity", count), strict=True))
+        first = len(fields["front"])
+        front_popularity = fields.get("front_popularity", [0.0] * first)
+        if len(fields["front_bases"]) != first or len(front_popularity) != first:
             raise DiscreetError("the articles to show first have not one base score each")
-        shown = zip(fields["front"], fields["front_bases"], strict=True)
-        front = tuple(Article.from_json(article, base, terms) for article, base in shown)
+        shown = zip(fields["front"], fields["front_bases"], front_popularity, strict=True)
+        front = tuple(Article.from_json(article, base, terms, popularity) for article, base, popularity in shown)
         _require_distinct(front)
-        return cls(terms.space, pages, bases, front)
+        return cls(terms.space, pages, scores, front)
 
 
 def page_articles(name: str, body: bytes, terms: PublisherTerms) -> list[Article]:
@@ -159,8 +158,11 @@ class CatalogueFile:
             page = self._parsed[name]
             if len(page) != count:
                 raise DiscreetError(f"a page of the catalogue has {len(page)} articles, not {count}")
-            bases = contents.bases[len(articles) : len(articles) + count].tolist()
-            articles += [replace(article, base=base) for article, base in zip(page, bases, strict=True)]
+            scores = contents.scores[len(articles) : len(articles) + count]
+            articles += [
+                replace(article, base=base, popularity=popularity)
+                for article, (base, popularity) in zip(page, scores, strict=True)
+            ]
         _require_distinct(articles)
         return DeviceCatalogue(articles)
 
@@ -218,6 +220,16 @@ class CatalogueFile:
         with suppress(OSError):
             Path(self._path).unlink()
         self._connection = self._connect()
+
+
+def _floats(fields: Mapping[str, Any], name: str, count: int) -> list[float]:
+    """Numbers from base64 of little-endian float32; zeros where there are none."""
+    if name not in fields:
+        return [0.0] * count
+    values = np.frombuffer(unpacked(fields[name], 4 * count), "<f4")
+    if not (np.abs(values) <= MAX_BASE).all():
+        raise DiscreetError(f"the catalogue's {name} are not all numbers within a million")
+    return [float(value) for value in values]
 
 
 def _require_distinct(articles: Sequence[Article]) -> None:

@@ -21,6 +21,7 @@ from discreet.edge.reader.personal_scores import ReadArticle
 from discreet.edge.reader.publisher_terms import PublisherTerms
 from discreet.edge.reader.reader_settings import ReaderSettings
 from discreet.edge.reader.reports import label, label_mechanism, sketch_mechanism
+from discreet.edge.reader.views import NO_ARM, VIEW, Arm
 from discreet.privacy.ledger import BudgetExhausted, Ledger
 from discreet.privacy.mechanisms.mechanism import Mechanism
 from discreet.privacy.mechanisms.subset_selection import SubsetSelection
@@ -166,6 +167,16 @@ class Device:
             if epoch <= current:
                 yield slate, self._label(slate, epoch, [click for click in clicks if click.epoch == epoch])
 
+    @property
+    def arm(self) -> Arm:
+        """Which way to rank the device has drawn, where the publisher makes an experiment."""
+        experiment = self.terms.experiment
+        return NO_ARM if experiment is None else experiment.drawn(bytes.fromhex(self.history.secret()))
+
+    def remember_view(self, articles: Sequence[Article]) -> None:
+        """Remember what is shown now, the first articles of it, to measure how good it was."""
+        self.history.add_view(int(self._clock()), self.arm.name, [article.id for article in articles[:VIEW]])
+
     def rank(self, candidates: Sequence[Article] | None = None, bases: Sequence[float] | None = None) -> list[Ranked]:
         """Candidates (or the whole catalogue) in the order of their scores for this reader, without what was read.
 
@@ -173,9 +184,14 @@ class Device:
         """
         candidates = list(self.catalogue) if candidates is None else candidates
         bases = [article.base for article in candidates] if bases is None else bases
+        arm = self.arm
+        if arm.popularity != 1:
+            more = arm.popularity - 1
+            both = zip(bases, candidates, strict=True)
+            bases = [base + more * article.popularity for base, article in both]
         clicks = self.history.clicks()
         read = {click.article for click in clicks}
-        return rank(candidates, bases, [self._as_read(click) for click in clicks], read, self.terms)
+        return rank(candidates, bases, [self._as_read(click) for click in clicks], read, self.terms.in_arm(arm))
 
     def forget(self) -> None:
         """The history goes, and all releases kept from it. The debits stay: what was told was told."""

@@ -15,7 +15,7 @@ from discreet.errors import DiscreetError
 
 @dataclass(frozen=True)
 class Article:
-    """One article, as the server describes it; `base` is its score for everybody."""
+    """One article, as the server describes it; `base` is its score for everybody, with its `popularity` in it."""
 
     id: str
     title: str
@@ -23,6 +23,7 @@ class Article:
     topic: int
     vector: bytes
     base: float = 0.0
+    popularity: float = 0.0
     abstract: str = ""
     section: str = ""
     published: int | None = None
@@ -30,7 +31,9 @@ class Article:
     image: str = ""
 
     @classmethod
-    def from_json(cls, fields: Mapping[str, Any], base: float, terms: PublisherTerms) -> Article:
+    def from_json(
+        cls, fields: Mapping[str, Any], base: float, terms: PublisherTerms, popularity: float = 0.0
+    ) -> Article:
         """An article that has been checked against the schema.
 
         Raises:
@@ -38,7 +41,8 @@ class Article:
         """
         if fields["topic"] >= terms.topics:
             raise DiscreetError(f"an article is on topic {fields['topic']} of {terms.topics}")
-        return cls(**{**fields, "vector": unpacked(fields["vector"], terms.dimension), "base": base})
+        vector = unpacked(fields["vector"], terms.dimension)
+        return cls(**{**fields, "vector": vector, "base": base, "popularity": popularity})
 
     @classmethod
     def unknown(cls, article_id: str) -> Article:

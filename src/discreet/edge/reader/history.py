@@ -1,4 +1,4 @@
-"""What a device remembers: clicks, slates, which epochs were sketched, open articles, reports not yet sent.
+"""What a device remembers: clicks, slates, views, which epochs were sketched, open articles, reports not yet sent.
 
 One SQLite file, readable by its owner only. Every change is one transaction, so a crash leaves the old state or the
 new. Nothing here leaves the device but through `Device` and the reports that it made.
@@ -9,17 +9,21 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import secrets
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.edge.reader.device_catalogue import Article
+from discreet.edge.reader.views import View
 from discreet.errors import DiscreetError
 from discreet.protocol.check import API, limits
 
+_VIEW_SECONDS = 8 * 86_400
+"""For how long views are kept: longer than any window of which they are measured."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS click (
     number INTEGER PRIMARY KEY, time INTEGER NOT NULL, epoch INTEGER NOT NULL, article TEXT NOT NULL,
@@ -29,6 +33,9 @@ CREATE TABLE IF NOT EXISTS click (
 CREATE INDEX IF NOT EXISTS click_by_epoch ON click (epoch);
 CREATE TABLE IF NOT EXISTS shown (
     number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, epoch INTEGER NOT NULL, slate TEXT
+) STRICT;
+CREATE TABLE IF NOT EXISTS view (
+    number INTEGER PRIMARY KEY, time INTEGER NOT NULL, arm TEXT NOT NULL, articles TEXT NOT NULL
 ) STRICT;
 CREATE TABLE IF NOT EXISTS plan (
     epoch INTEGER PRIMARY KEY, space TEXT NOT NULL, told INTEGER, pseudonym TEXT NOT NULL, reported INTEGER NOT NULL
@@ -138,6 +145,39 @@ class History:
             ).fetchall()
         return [row[0] for row in rows]
 
+    def add_view(self, time: int, arm: str, articles: Sequence[str]) -> None:
+        """Remember what was shown, in its order. Shown again unchanged it is the same view; old views are forgotten."""
+        kept = json.dumps(list(articles))
+        with self._transaction() as connection:
+            latest = connection.execute("SELECT arm, articles FROM view ORDER BY number DESC LIMIT 1").fetchone()
+            if latest != (arm, kept):
+                connection.execute("INSERT INTO view VALUES (NULL, ?, ?, ?)", (time, arm, kept))
+            connection.execute("DELETE FROM view WHERE time < ?", (time - _VIEW_SECONDS,))
+
+    def views(self, begin: int, end: int) -> list[View]:
+        """What was shown from one moment up to another, with what was clicked in it before the end.
+
+        A click counts in the latest view that had its article.
+        """
+        with self._transaction() as connection:
+            views = connection.execute(
+                "SELECT time, arm, articles FROM view WHERE time >= ? AND time < ? ORDER BY number", (begin, end)
+            ).fetchall()
+            clicks = connection.execute(
+                "SELECT time, article FROM click WHERE time >= ? AND time < ? ORDER BY number", (begin, end)
+            ).fetchall()
+        shown = [(time, arm, json.loads(articles)) for time, arm, articles in views]
+        clicked: list[set[str]] = [set() for _ in shown]
+        for time, article in clicks:
+            for place in range(len(shown) - 1, -1, -1):
+                if shown[place][0] <= time and article in shown[place][2]:
+                    clicked[place].add(article)
+                    break
+        return [
+            View(arm, tuple(article in mine for article in articles))
+            for (_, arm, articles), mine in zip(shown, clicked, strict=True)
+        ]
+
     def last_epoch(self) -> int | None:
         """The latest epoch of which anything is remembered."""
         with self._transaction() as connection:
@@ -238,10 +278,19 @@ class History:
         with self._transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (name, value))
 
+    def secret(self) -> str:
+        """The device's own secret, 64 hexadecimal digits: drawn when first asked for, and until it forgets."""
+        with self._transaction() as connection:
+            fresh = secrets.token_hex(32)
+            connection.execute("INSERT OR IGNORE INTO setting VALUES ('secret', ?)", (fresh,))
+            found: str = connection.execute("SELECT value FROM setting WHERE name = 'secret'").fetchone()[0]
+            return found
+
     def forget(self) -> None:
         """Everything but the settings goes, and is overwritten in the file."""
         with self._transaction() as connection:
-            for table in ("click", "shown", "plan", "report", "open_article"):
+            connection.execute("DELETE FROM setting WHERE name = 'secret'")
+            for table in ("click", "shown", "view", "plan", "report", "open_article"):
                 connection.execute(f"DELETE FROM {table}")
 
     @contextmanager

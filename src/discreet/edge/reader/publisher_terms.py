@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from discreet.edge.reader.views import Arm, Experiment
 from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Adjacency
 from discreet.privacy.ledger import Budget, Schedule
@@ -53,6 +54,7 @@ class PublisherTerms:
         centre: The mean interest of all readers, in the coordinates of these vectors.
         categories: Of the larger categories the share in what readers are shown.
         reports: Whether the server takes reports for training.
+        experiment: The experiment that the publisher makes now, if it makes one.
     """
 
     model: str
@@ -72,6 +74,7 @@ class PublisherTerms:
     centre: tuple[float, ...] = ()
     categories: Mapping[str, float] = field(default_factory=dict)
     reports: bool = True
+    experiment: Experiment | None = None
 
     def __post_init__(self) -> None:
         for reason in floors(self):
@@ -86,6 +89,13 @@ class PublisherTerms:
     def dimension(self) -> int:
         """How many coordinates an article's vector has, each of one byte."""
         return len(self.centre)
+
+    def in_arm(self, arm: Arm) -> PublisherTerms:
+        """The terms with which a device of an arm ranks."""
+        if arm.content == 1:
+            return self
+        weights = {name: arm.content * weight for name, weight in asdict(self.weights).items()}
+        return replace(self, weights=HistoryWeights(**weights))
 
     @property
     def budget(self) -> Budget:
@@ -132,6 +142,7 @@ class PublisherTerms:
             centre=tuple(vectors["centre"]),
             categories={category["name"]: category["share"] for category in fields["categories"]},
             reports=fields["reports"],
+            experiment=Experiment.from_json(fields["experiment"]) if "experiment" in fields else None,
         )
 
 

@@ -133,7 +133,7 @@ class ReaderClient:
 
         history = self.device.history
         self.contributor = Contributor(
-            self._folder / "sums", history.articles_clicked, sender, floors, clock=self._clock
+            self._folder / "sums", history.articles_clicked, sender, floors, views=history.views, clock=self._clock
         )
         self._tasks = TaskClient(self._url, self.contributor, transport=self._transport)
         return self.contributor
@@ -163,10 +163,12 @@ class ReaderClient:
         """
         device = self.device
         shown = self._asked(device, limit) if self._asks(device) else None
-        if shown is not None and section is None:
-            return shown
-        known = [a for a in device.catalogue if section is None or section in (a.section, a.category)]
-        return Front(device.rank(known)[:limit], None, "local")
+        if shown is None or section is not None:
+            known = [a for a in device.catalogue if section is None or section in (a.section, a.category)]
+            shown = Front(device.rank(known)[:limit], None, "local")
+        if section is None:
+            device.remember_view([ranked.article for ranked in shown.articles])
+        return shown
 
     def clicked(self, article_id: str, slate: str | None = None) -> None:
         """Remember a click on this device; `slate` as `front` gave it."""

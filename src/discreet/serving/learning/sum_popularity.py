@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from discreet.methods.front_page.click_rates import ClickRates
 from discreet.methods.front_page.count_likelihood import CountLikelihood
 from discreet.methods.front_page.windows import Window
+from discreet.serving.learning.model_versions import ModelVersions
 from discreet.serving.learning.window_store import ClosedWindow, Learnt, WindowStore
 from discreet.serving.public_model import PublicModel
 from discreet.serving.snapshot import Snapshot
@@ -32,13 +33,14 @@ _WHOLE = ("until", "level")
 class SumPopularity:
     """The popularity that a server sends, from what the database has of it."""
 
-    def __init__(self, model: PublicModel, store: WindowStore) -> None:
-        self._model, self._store = model, store
+    def __init__(self, model: PublicModel, store: WindowStore, versions: ModelVersions) -> None:
+        self._model, self._store, self._versions = model, store, versions
         self._learnt = Learnt(0, b"")
 
     def read(self) -> None:
-        """Take over what was learnt, here or on another server."""
-        self._learnt = self._store.learnt(self._model.version)
+        """Take over what was learnt, here or on another server; after a rollback, what was known in that version."""
+        chosen = self._versions.chosen(self._model.version)
+        self._learnt = self._store.learnt(self._model.version) if chosen is None else Learnt(*chosen)
 
     def of(self, snapshot: Snapshot) -> NDArray[np.float64]:
         """The log rate of each listed article; one that no window has had yet has that of its text."""

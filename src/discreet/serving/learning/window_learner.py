@@ -16,11 +16,13 @@ from discreet.aggregation.sums import NoisySum
 from discreet.aggregation.task import OF_EACH_WINDOW, Task
 from discreet.errors import DiscreetError
 from discreet.methods.front_page.count_likelihood import CountLikelihood
+from discreet.serving.learning.model_versions import NewVersion
+from discreet.serving.learning.quality import measures_quality
 from discreet.serving.learning.sum_popularity import SumPopularity, expected_shares, learnt_from
 from discreet.serving.learning.window_store import ClosedWindow, WindowStore
 from discreet.serving.logs import log, log_exception, log_seldom
 from discreet.serving.public_model import PublicModel
-from discreet.serving.public_tasks import has_window_cells, publish_window_cells
+from discreet.serving.public_tasks import has_window_cells, publish_window_cells, read_cells
 from discreet.serving.service import Service
 
 MEASURE = "clicks by cell"
@@ -50,11 +52,11 @@ def teaches(task: Task) -> bool:
 
 
 class WindowLearner:
-    """Renews the popularity of a service's articles from the sums of tasks.
+    """Renews the popularity of a service's articles from the sums of tasks, and keeps what they tell of its quality.
 
     Args:
-        service: What is served; its model must be a `PublicModel`.
-        tasks: The tasks, of which those that count clicks by article matter.
+        service: What is served; its model must be a `PublicModel` where a task counts clicks by article.
+        tasks: The tasks, of which those matter that count clicks by article or measure quality.
         collector: Who collects sums; None where somebody else does, and then nothing is learnt here.
         cells: The folder that devices are told the cells of windows from.
         clock: Seconds since 1970.
@@ -68,13 +70,17 @@ class WindowLearner:
         cells: Path,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        if not isinstance(service.model, PublicModel):
-            raise DiscreetError("sums teach popularity to front_page only: serve a run of it, or a feed without a run")
-        self._model, self._updater, self._leads = service.model, service.updater, service.lease.held
-        self._tasks = {task.id.hex(): task for task in tasks if teaches(task)}
+        self._model, self._updater = service.model, service.updater
+        self._leads = service.lease.held
+        self._tasks = {task.id.hex(): task for task in tasks if teaches(task) or measures_quality(task)}
         self._collector, self._cells, self._clock = collector, cells, clock
         self._store = WindowStore(service.store)
-        self._updater.rates = SumPopularity(service.model, self._store)
+        if any(map(teaches, self._tasks.values())):
+            if not isinstance(service.model, PublicModel):
+                raise DiscreetError(
+                    "sums teach popularity to front_page only: serve a run of it, or a feed without a run"
+                )
+            self._updater.rates = SumPopularity(service.model, self._store, service.versions)
         self._stop = threading.Event()
         self._threads = [
             threading.Thread(target=self._work, args=work, name=name, daemon=True)
@@ -104,6 +110,9 @@ class WindowLearner:
             window = task.window_at(now) - 1
             if not 0 <= window < task.windows or now >= task.sent_until(window):
                 continue
+            if measures_quality(task):
+                self._store.close_window(self._measured(name, task, window))
+                continue
             if has_window_cells(self._cells, task, window):
                 continue
             if (cells := self._store.cells(name, window)) is None:
@@ -114,17 +123,17 @@ class WindowLearner:
             publish_window_cells(self._cells, task, window, cells or [])
 
     def learn(self) -> None:
-        """Use all sums that can be had, in the order of their windows."""
-        while not self._stop.is_set() and self._updater.ready and self._leads() and self._learn_next():
-            pass
+        """Use all sums that can be had, of each task in the order of its windows."""
+        for name in self._tasks:
+            while not self._stop.is_set() and self._updater.ready and self._leads() and self._learn_next(name):
+                pass
         self._store.forget(int(self._clock()) - KEPT_SECONDS)
 
-    def _learn_next(self) -> bool:
-        """Use the sum of the next window; False if there is none yet."""
-        closed = self._store.next_window(list(self._tasks))
+    def _learn_next(self, name: str) -> bool:
+        """Use the sum of a task's next window; False if there is none yet."""
+        closed, task = self._store.next_window([name]), self._tasks[name]
         if closed is None or self._collector is None:
             return False
-        task = self._tasks[closed.task]
         if self._clock() < task.sent_until(closed.window):
             return False
         try:
@@ -135,24 +144,37 @@ class WindowLearner:
                 log_seldom("warning", "a sum could not be collected; trying again", task=task.name, cause=str(error))
                 return False
             log("warning", "a window has no sum", task=task.name, window=closed.window, cause=str(error))
-            self._store.drop(closed)
+            self._store.drop(closed, task, str(getattr(peer, "kind", "") or "no sum"))
             return True
-        self._use(task, closed, found)
+        if measures_quality(task):
+            self._store.measure(closed, task, found)
+        else:
+            self._use(task, closed, found)
+        log("info", "collected a sum", task=task.name, window=closed.window, contributions=found.contributions)
         return True
 
     def _use(self, task: Task, closed: ClosedWindow, found: NoisySum) -> None:
+        assert isinstance(self._model, PublicModel)
         before = self._store.learnt(self._model.version)
         likelihood = CountLikelihood(float(task.noise_scale))
         contributions = max(1, found.contributions or 0)
         state = learnt_from(
             self._model, self._updater.snapshot, before.state, closed, found.values, contributions, likelihood
         )
-        if self._store.use(closed, self._model.version, before, state):
+        new = NewVersion(
+            self._model.version, int(self._clock()), before.sums + 1, f"window {closed.window} of {task.name}"
+        )
+        if self._store.use(closed, task, found, before, state, new):
             self._updater.refresh()
-            log("info", "learnt from a sum", task=task.name, window=closed.window, contributions=found.contributions)
+
+    def _measured(self, name: str, task: Task, window: int) -> ClosedWindow:
+        """A window of a task with the same cells in all windows."""
+        cells = read_cells(self._cells, task) or []
+        return ClosedWindow(name, window, task.begins(window + 1), cells, np.zeros(0))
 
     def _closed(self, name: str, task: Task, window: int) -> ClosedWindow:
         """The window with its cells: of the listed articles, those with the best scores for everybody."""
+        assert isinstance(self._model, PublicModel)
         snapshot, end = self._updater.snapshot, task.begins(window + 1)
         rows = np.sort(np.argsort(-snapshot.base, kind="stable")[: task.length])
         share = expected_shares(self._model, snapshot, rows, end)

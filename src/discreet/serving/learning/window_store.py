@@ -1,20 +1,27 @@
 """Windows that have closed, and what was learnt from their sums: each sum is used once, whatever crashes.
 
-A window is written down when it ends, with its cells. Its sum is used in the one transaction that marks the window and
-writes what is then known. Whoever crashes before that collects the same sum again.
+A window is written down when it ends, with its cells. Its sum is used in the one transaction that marks the window,
+keeps the sum, writes what is then known, and names it as a model version. Whoever crashes before that collects the same
+sum again.
 """
 
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 
-from discreet.serving.database_tables import learnt, windows
+from discreet.aggregation.sums import NoisySum
+from discreet.aggregation.task import Task
+from discreet.serving.database_tables import collected, learnt, windows
+from discreet.serving.learning.model_versions import ModelVersions, NewVersion
+from discreet.serving.learning.quality import MeasuredWindow, measures_quality
 from discreet.serving.server_store import ServerStore
 
 
@@ -87,30 +94,124 @@ class WindowStore:
             row = connection.execute(select(learnt.c.sums, learnt.c.state).where(learnt.c.model == model)).first()
         return Learnt(0, b"") if row is None else Learnt(int(row.sums), bytes(row.state))
 
-    def use(self, closed: ClosedWindow, model: str, before: Learnt, state: bytes) -> bool:
-        """Mark a window as used and keep what is known then; False if another server was first."""
+    def use(
+        self, closed: ClosedWindow, task: Task, found: NoisySum, before: Learnt, state: bytes, new: NewVersion
+    ) -> bool:
+        """Mark a window as used and keep its sum, and what is known then; False if another server was first."""
+        model = new.model
         with self._engine.begin() as connection:
-            if not connection.execute(update(windows).where(_waiting(closed)).values(waits=False)).rowcount:
+            if not self._take(connection, closed, task, found):
                 return False
-            new = {"model": model, "sums": before.sums + 1, "state": state}
-            if before.sums == 0:
-                connection.execute(insert(learnt).values(**new))
-                return True
+            row = {"model": model, "sums": before.sums + 1, "state": state}
             mine = (learnt.c.model == model) & (learnt.c.sums == before.sums)
-            if not connection.execute(update(learnt).where(mine).values(**new)).rowcount:
+            if before.sums == 0:
+                connection.execute(insert(learnt).values(**row))
+            elif not connection.execute(update(learnt).where(mine).values(**row)).rowcount:
                 connection.rollback()
                 return False
+            ModelVersions.add(connection, self._insert, new, state)
             return True
 
-    def drop(self, closed: ClosedWindow) -> None:
+    def measure(self, closed: ClosedWindow, task: Task, found: NoisySum) -> bool:
+        """Mark a window as used and keep its sum, from which nothing is learnt; False if another server was first."""
+        with self._engine.begin() as connection:
+            return self._take(connection, closed, task, found)
+
+    def drop(self, closed: ClosedWindow, task: Task, problem: str) -> None:
         """Use no sum of a window: there is none."""
         with self._engine.begin() as connection:
-            connection.execute(update(windows).where(_waiting(closed)).values(waits=False))
+            self._take(connection, closed, task, None, problem)
+
+    def measured(self) -> list[MeasuredWindow]:
+        """All sums of ranking quality, the earliest first."""
+        query = select(collected).where((collected.c.cells != "") & (collected.c.problem == ""))
+        with self._engine.connect() as connection:
+            rows = connection.execute(query.order_by(collected.c.end, collected.c.task)).all()
+        return [
+            MeasuredWindow(
+                Task.from_json(json.loads(row.terms)),
+                int(row.window),
+                tuple(json.loads(row.cells)),
+                np.frombuffer(zlib.decompress(row.values), "<i8").astype(np.int64),
+                int(row.contributions),
+            )
+            for row in rows
+        ]
+
+    def counted(self) -> list[dict[str, Any]]:
+        """Of each task that ever had a window: how many closed, wait, gave a sum, had none, and contributions."""
+        with self._engine.connect() as connection:
+            waiting = dict(
+                connection.execute(select(windows.c.task, func.count()).where(windows.c.waits).group_by(windows.c.task))
+                .tuples()
+                .all()
+            )
+            rows = connection.execute(
+                select(
+                    collected.c.task,
+                    func.max(collected.c.terms).label("terms"),
+                    func.count().label("closed"),
+                    func.sum(collected.c.contributions).label("contributions"),
+                    func.max(collected.c.end).label("end"),
+                ).group_by(collected.c.task)
+            ).all()
+            failed = connection.execute(
+                select(collected.c.task, collected.c.problem, func.count())
+                .where(collected.c.problem != "")
+                .group_by(collected.c.task, collected.c.problem)
+            ).all()
+        made = []
+        for row in rows:
+            problems = {problem: count for task, problem, count in failed if task == row.task}
+            made.append(
+                {
+                    "task": row.task,
+                    "terms": json.loads(row.terms),
+                    "collected": int(row.closed) - sum(problems.values()),
+                    "without_sum": problems,
+                    "waiting": int(waiting.pop(row.task, 0)),
+                    "contributions": int(row.contributions or 0),
+                    "until": int(row.end),
+                }
+            )
+        return made + [
+            {
+                "task": task,
+                "terms": None,
+                "collected": 0,
+                "without_sum": {},
+                "waiting": int(count),
+                "contributions": 0,
+                "until": 0,
+            }
+            for task, count in waiting.items()
+        ]
 
     def forget(self, before: int) -> None:
-        """Delete windows that ended before a moment, used or not. What was learnt from them stays."""
+        """Delete windows that ended before a moment, used or not. What was learnt from them stays, and quality does."""
         with self._engine.begin() as connection:
             connection.execute(delete(windows).where(windows.c.end < before))
+            old = (collected.c.end < before) & (collected.c.cells == "")
+            connection.execute(update(collected).where(old).values(values=b""))
+
+    def _take(
+        self, connection: Connection, closed: ClosedWindow, task: Task, found: NoisySum | None, problem: str = ""
+    ) -> bool:
+        """Mark a window, and write down what came of it; False if it was marked before."""
+        if not connection.execute(update(windows).where(_waiting(closed)).values(waits=False)).rowcount:
+            return False
+        row = {
+            "task": closed.task,
+            "window": closed.window,
+            "end": closed.end,
+            "terms": task.terms.decode(),
+            "cells": json.dumps(closed.cells) if measures_quality(task) else "",
+            "contributions": 0 if found is None else found.contributions or 0,
+            "problem": problem,
+            "values": b"" if found is None else zlib.compress(found.values.astype("<i8").tobytes()),
+        }
+        connection.execute(self._insert(collected).values(**row).on_conflict_do_nothing())
+        return True
 
 
 def _waiting(closed: ClosedWindow) -> ColumnElement[bool]:

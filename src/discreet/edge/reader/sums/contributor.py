@@ -20,8 +20,9 @@ from discreet.aggregation.contribution import Contribution
 from discreet.aggregation.task import OF_EACH_WINDOW, Per, Task
 from discreet.edge.reader.sums.contribution_ledger import SumsLedger, SumsStatement, open_sums_ledger
 from discreet.edge.reader.sums.floors import Floors
-from discreet.edge.reader.sums.measures import MEASURES
+from discreet.edge.reader.sums.measures import MEASURES, Observed
 from discreet.edge.reader.sums.sums_store import Known, TaskStore
+from discreet.edge.reader.views import View
 from discreet.errors import DiscreetError
 
 _DRAWN = 0.9
@@ -43,6 +44,7 @@ class Contributor:
         clicked: The articles that were clicked from one moment up to another, each once, in order.
         sender: Where contributions go.
         floors: The device's own limits.
+        views: What was shown from one moment up to another, the earliest first.
         clock: Seconds since 1970.
     """
 
@@ -53,9 +55,10 @@ class Contributor:
         sender: Sender,
         floors: Floors,
         *,
+        views: Callable[[int, int], Sequence[View]] = lambda _begin, _end: (),
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._clicked = clicked
+        self._clicked, self._views = clicked, views
         self._sender = sender
         self._floors = floors
         self._clock = clock
@@ -185,11 +188,13 @@ class Contributor:
     ) -> NDArray[np.int64]:
         """The values of a window; nothing, where they cannot be had or do not keep to what is left."""
         try:
-            clicked = self._clicked(task.begins(window), task.begins(window + 1))
+            begin, end = task.begins(window), task.begins(window + 1)
+            clicked = self._clicked(begin, end)
             articles = [article for article in clicked if article not in counted]
             place = {article: cell for cell, article in enumerate(cells)}
             found = [place.get(article, -1) if task.cells else number for number, article in enumerate(articles)]
-            values = task.checked(MEASURES[task.measure](task, found, left))
+            observed = Observed(found, self._views(begin, end), place)
+            values = task.checked(MEASURES[task.measure](task, observed, left))
         except Exception:  # whatever goes wrong here may depend on clicks, so nobody must see it
             return task.nothing()
         return values if values.sum() <= max(left, task.nothing().sum()) else task.nothing()

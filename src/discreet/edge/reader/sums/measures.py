@@ -1,4 +1,4 @@
-"""What a device can measure of its own clicks: from the articles clicked in a window to a vector within bounds.
+"""What a device can measure of its own clicks: from what was clicked and shown in a window to a vector within bounds.
 
 A measure takes whatever was clicked: it has no way to fail that depends on clicks. The result keeps to what is `left`
 of the task's `max_total`, which is all of it unless the reader pays per day and gave something in an earlier window.
@@ -6,24 +6,44 @@ of the task's `max_total`, which is all of it unless the reader pays per day and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.aggregation.task import Kind, Task
+from discreet.edge.reader.sums.quality import ranking_quality
+from discreet.edge.reader.views import View
+from discreet.protocol import quality_cells
 
-Measure = Callable[[Task, Sequence[int], int], NDArray[np.int64]]
-"""(task, cells clicked in the window, each once, in order; what is left of `max_total`) → values."""
+
+@dataclass(frozen=True)
+class Observed:
+    """What a device knows of a window.
+
+    Attributes:
+        clicked: The cells of what was clicked, each once, in order; −1 for what has none.
+        views: What was shown, the earliest first.
+        places: Where each cell is, by its name.
+    """
+
+    clicked: Sequence[int] = ()
+    views: Sequence[View] = ()
+    places: Mapping[str, int] = field(default_factory=dict)
 
 
-def clicks_by_cell(task: Task, clicked: Sequence[int], left: int) -> NDArray[np.int64]:
+Measure = Callable[[Task, Observed, int], NDArray[np.int64]]
+"""(task, what was observed, what is left of `max_total`) → values."""
+
+
+def clicks_by_cell(task: Task, observed: Observed, left: int) -> NDArray[np.int64]:
     """Each cell's share of the reader's clicks: what is left, divided equally, and at most `max_value` each.
 
     With zeros and ones, the first as many cells as are left get a 1; in a histogram, the first cell does.
     """
     values = task.nothing()
-    inside = [cell for cell in clicked if 0 <= cell < task.length]
+    inside = [cell for cell in observed.clicked if 0 <= cell < task.length]
     if task.kind is Kind.HISTOGRAM:
         if inside:
             values[:] = 0
@@ -35,13 +55,24 @@ def clicks_by_cell(task: Task, clicked: Sequence[int], left: int) -> NDArray[np.
     return values
 
 
-def clicks_in_all(task: Task, clicked: Sequence[int], left: int) -> NDArray[np.int64]:
+def clicks_in_all(task: Task, observed: Observed, left: int) -> NDArray[np.int64]:
     """How many articles were clicked, as far as the bounds allow."""
     values = task.nothing()
-    values[0] = min(len(clicked), task.max_value, left)
+    values[0] = min(len(observed.clicked), task.max_value, left)
     return values
 
 
-MEASURES: dict[str, Measure] = {"clicks by cell": clicks_by_cell, "clicks": clicks_in_all}
-WITH_CELLS = frozenset({"clicks by cell"})
+def quality(task: Task, observed: Observed, left: int) -> NDArray[np.int64]:
+    """How good the ranking of what was shown was; `quality` has the theorem."""
+    if task.kind is not Kind.SUMVEC:
+        return task.nothing()
+    return ranking_quality(task, observed.views, observed.places, left)
+
+
+MEASURES: dict[str, Measure] = {
+    "clicks by cell": clicks_by_cell,
+    "clicks": clicks_in_all,
+    quality_cells.MEASURE: quality,
+}
+WITH_CELLS = frozenset({"clicks by cell", quality_cells.MEASURE})
 """Those that need a public list of what each value stands for."""

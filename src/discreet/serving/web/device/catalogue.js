@@ -163,15 +163,16 @@ function sizesOf(articles) {
 
 /** A checked list of pages, with the articles to show first. */
 function comingFrom(bytes, terms) {
-  const { model, space, pages, bases, front, front_bases: frontBases } = read("catalogue", bytes);
+  const { model, space, pages, bases, popularity, front, front_bases: frontBases, front_popularity: frontPopularity } = read("catalogue", bytes);
   if (model !== terms.model || space !== terms.space) refuse("it is of another model");
   const size = pages.reduce((sum, page) => sum + page.articles, 0);
   if (size > LIMITS.max_articles) refuse("it has too many articles");
   if (new Set(pages.map((page) => page.name)).size !== pages.length) refuse("a page is named twice");
-  if (frontBases.length !== front.length) refuse("its first articles and their scores do not fit together");
+  if (frontBases.length !== front.length || (frontPopularity ?? front).length !== front.length) refuse("its first articles and their scores do not fit together");
   const { articles, vectors } = unpacked(front, terms);
-  const shown = withVectors(articles, vectors, frontBases);
-  return { model, space, pages, bases: floats(bases, size), front: indexed({ model, space, articles: distinct(shown) }) };
+  const shown = withVectors(articles, vectors, frontBases, frontPopularity);
+  const scores = { bases: floats(bases, size), popularity: popularity === undefined ? null : floats(popularity, size) };
+  return { model, space, pages, ...scores, front: indexed({ model, space, articles: distinct(shown) }) };
 }
 
 /** A checked page: its articles, and their vectors one after the other. */
@@ -198,20 +199,20 @@ function fits({ dimension, topics }, terms) {
   return dimension === terms.vectors.dimension && topics === terms.topics;
 }
 
-function assembled({ model, space, pages: wanted, bases }, pages) {
+function assembled({ model, space, pages: wanted, bases, popularity }, pages) {
   const articles = [];
   for (const { name } of wanted) {
     const page = pages.get(name);
-    const from = articles.length;
-    articles.push(...withVectors(page.articles, page.vectors, bases.subarray(from, from + page.articles.length)));
+    const from = articles.length, to = from + page.articles.length;
+    articles.push(...withVectors(page.articles, page.vectors, bases.subarray(from, to), popularity?.subarray(from, to)));
   }
   return indexed({ model, space, articles: distinct(articles) });
 }
 
-function withVectors(articles, vectors, bases) {
+function withVectors(articles, vectors, bases, popularity) {
   const dimension = vectors.length / articles.length;
   return articles.map((article, place) => ({
-    ...article, base: bases[place], vector: vectors.subarray(place * dimension, (place + 1) * dimension),
+    ...article, base: bases[place], popularity: popularity?.[place] ?? 0, vector: vectors.subarray(place * dimension, (place + 1) * dimension),
   }));
 }
 

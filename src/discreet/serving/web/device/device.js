@@ -20,6 +20,7 @@
  *     database  the name of the IndexedDB database, "discreet"; null for memory; or a storage that is open
  *
  * device.model                      the terms of /v1/model that were accepted last, or null
+ * device.arm                        the arm that this device has drawn in the publisher's experiment; it stays here
  * device.onchange                   called with "changed" or "forgotten" when another tab did something
  * device.status()                   {online, problem, articles, clicks, stopped, lasts, isComing}: `problem` is one plain
  *                                   sentence or null; `stopped` says why nothing is released any more, or null; `lasts` is
@@ -54,6 +55,7 @@
  * await device.forget()             the history goes, and everything that a server handed out; the debits stay
  */
 
+import { NO_ARM, drawnArm, rememberView, termsInArm } from "./arms.js";
 import { Catalogue, shown } from "./catalogue.js";
 import { NotAsAgreed, read } from "./check.js";
 import { Clicks } from "./clicks.js";
@@ -69,7 +71,7 @@ import { Tabs } from "./tabs.js";
 import { Telling } from "./telling.js";
 import { readTerms } from "./terms.js";
 
-const STAYS = ["debits", "paid", "meta"], HANDED_OUT = ["model", "catalogue", "coming", "latest slate", "sums secret"];
+const STAYS = ["debits", "paid", "meta"], HANDED_OUT = ["model", "catalogue", "coming", "latest slate", "sums secret", "arm secret"];
 const UNKNOWN = { title: "", category: "", topic: 0, vector: new Int8Array(0) };
 
 export async function openDevice({ url = "", fetch, random, now, database = "discreet" } = {}) {
@@ -84,6 +86,7 @@ export async function openDevice({ url = "", fetch, random, now, database = "dis
 
 class Device {
   model = null;
+  arm = NO_ARM;
   onchange = () => {};
   #server;
   #random;
@@ -115,6 +118,7 @@ class Device {
     const kept = await this.#storage.transaction(["meta"], "readonly", ({ meta }) => meta.get("model"));
     this.model = kept?.value.api === SCHEMA.api ? kept.value : null;
     if (this.model) await this.#ledger.open(this.model);
+    await this.#drawArm();
   }
 
   status() {
@@ -163,6 +167,13 @@ class Device {
   }
 
   async front(limit = 20) {
+    const front = await this.#front(limit);
+    const ids = front.articles.map((article) => article.id);
+    await this.#telling.trying("view", () => rememberView(this.#storage, Math.floor(this.#now()), this.arm.name, ids));
+    return front;
+  }
+
+  async #front(limit) {
     this.#requireModel();
     if (this.model.ranking !== "local" && this.#telling.makesSketches(this.model)) {
       await this.#telling.trying("sketches", () => this.#telling.sketch(this.model));
@@ -175,7 +186,7 @@ class Device {
 
   again({ articles, ...front }) {
     if (!this.#clicks.all.length) return { ...front, articles };
-    const candidates = articles.map((article) => this.#catalogue.get(article.id) ?? { ...UNKNOWN, ...article });
+    const candidates = articles.map((article) => ({ ...UNKNOWN, ...article, ...this.#catalogue.get(article.id), popularity: 0 })); // it is in the score
     const ranked = this.#rank(candidates, Float64Array.from(articles, ({ score, personal }) => score - personal), articles.length);
     const places = new Map(articles.map((article, place) => [article.id, place]));
     if (front.ranking === "server") ranked.sort((a, b) => places.get(a.id) - places.get(b.id));
@@ -263,9 +274,9 @@ class Device {
   }
 
   #rank(candidates, bases, limit) {
-    const clicks = this.#clicks.all, read = this.#read();
-    const own = personalScores(candidates, clicks.map((click) => this.#catalogue.asRead(click, this.model)), this.model);
-    const scores = bases.map((base, place) => base + own[place]);
+    const clicks = this.#clicks.all, read = this.#read(), { popularity } = this.arm;
+    const own = personalScores(candidates, clicks.map((click) => this.#catalogue.asRead(click, this.model)), termsInArm(this.model, this.arm));
+    const scores = bases.map((base, place) => base + (popularity - 1) * (candidates[place].popularity ?? 0) + own[place]);
     let places = bestFirst(scores);
     const { diversity = 0 } = this.model;
     if (!clicks.length) places = diversified(places, scores, candidates.map((article) => article.category), diversity);
@@ -286,6 +297,20 @@ class Device {
     await this.#storage.transaction(["meta"], "readwrite", ({ meta }) => meta.put({ name: "model", value: model }));
     await this.#ledger.open(model);
     this.model = model;
+    await this.#drawArm();
+  }
+
+  /** The device's arm in the publisher's experiment, drawn by a secret that lasts until the reader makes it forget. */
+  async #drawArm() {
+    this.arm = NO_ARM;
+    if (!this.model?.experiment) return;
+    const fresh = Array.from(this.#random(32));
+    const secret = await this.#storage.transaction(["meta"], "readwrite", async ({ meta }) => {
+      const kept = await meta.get("arm secret");
+      if (!kept) await meta.put({ name: "arm secret", value: fresh });
+      return kept?.value ?? fresh;
+    });
+    this.arm = drawnArm(secret, this.model);
   }
 
   async #choose({ epsilon, openCategories }) {

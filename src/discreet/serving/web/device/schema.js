@@ -88,6 +88,26 @@ export const SCHEMA = {
         }
       },
       "reports": {"type": "boolean"},
+      "experiment": {
+        "type": "object",
+        "properties": {
+          "id": {"type": "string", "pattern": "^[0-9a-f]{16}$", "maxLength": 16},
+          "name": {"type": "string", "minLength": 1, "maxLength": 80},
+          "arms": {
+            "type": "array", "minItems": 2, "maxItems": 16,
+            "items": {
+              "type": "object",
+              "properties": {
+                "name": {"type": "string", "minLength": 1, "maxLength": 40, "pattern": "^[A-Za-z0-9_.-]+$"},
+                "popularity": {"type": "number", "minimum": 0, "maximum": 1000},
+                "content": {"type": "number", "minimum": 0, "maximum": 1000}
+              },
+              "required": ["name", "popularity", "content"]
+            }
+          }
+        },
+        "required": ["id", "name", "arms"]
+      },
       "words": {"type": "array", "maxItems": 50, "items": {"type": "string", "maxLength": 2000}},
       "rankings": {
         "type": "array", "maxItems": 3,
@@ -138,6 +158,8 @@ export const SCHEMA = {
         }
       },
       "bases": {"type": "string", "maxLength": 2666672, "pattern": "^[A-Za-z0-9+/]*={0,2}$"},
+      "popularity": {"type": "string", "maxLength": 2666672, "pattern": "^[A-Za-z0-9+/]*={0,2}$"},
+      "front_popularity": {"type": "array", "maxItems": 500, "items": {"type": "number", "minimum": -1000000, "maximum": 1000000}},
       "front": {"type": "array", "maxItems": 500, "items": {"$ref": "article"}},
       "front_bases": {"type": "array", "maxItems": 500, "items": {"type": "number", "minimum": -1000000, "maximum": 1000000}}
     },

@@ -11,6 +11,7 @@ import { MemoryStorage } from "./memory.js";
 export const STORES = {
   meta: { keyPath: "name" },
   clicks: { keyPath: "number", autoIncrement: true },
+  views: { keyPath: "number", autoIncrement: true },
   slates: { keyPath: "name" },
   spent: { keyPath: "name" },
   debits: { keyPath: "number", autoIncrement: true },
@@ -20,7 +21,7 @@ export const STORES = {
   tasks: { keyPath: "name" },
   paid: { keyPath: "number", autoIncrement: true },
 };
-const KEPT_FROM_BEFORE = ["clicks", "debits"], VERSION = 3, PATIENCE = 5000;
+const KEPT_FROM_BEFORE = ["clicks", "debits"], VERSION = 4, PATIENCE = 5000;
 const NOT_PRECIOUS = new Set(["pages", "sent"]);
 
 /** The storage of this name; null, or a browser that refuses, for one in memory. */

@@ -10,8 +10,10 @@ import { LIMITS, NotAsAgreed, read } from "../check.js";
 import { sha256 } from "../sha256.js";
 import { spentEpsilon } from "./filter.js";
 import { refusal } from "./floors.js";
+import { hmac } from "./hmac.js";
 import { canSeal } from "./hpke.js";
 import { MEASURES } from "./measures.js";
+import { clickedViews } from "./quality.js";
 import { MEDIA, contextOf, readKeys, reportsAt, unhexed, uploadRequest } from "./report.js";
 import { DAY, begins, isWithin, measurementOf, nothing, periodOf, prio3Of, readTask, sentUntil, windowAt } from "./task.js";
 
@@ -148,7 +150,7 @@ export class Contributor {
 
   /** Pay for a window, measure it and write both down; null if it was done, or may not be paid. */
   #decide(name, window, ofWindow) {
-    return this.#storage.transaction(["tasks", "paid", "clicks"], "readwrite", async ({ tasks, paid, clicks }) => {
+    return this.#storage.transaction(["tasks", "paid", "clicks", "views"], "readwrite", async ({ tasks, paid, clicks, views }) => {
       const row = await tasks.get(name);
       if (!row?.task || row.window >= window || row.since > begins(row.task, window)) return null;
       const { task } = row, period = periodOf(task, window), isSame = row.period === period;
@@ -158,7 +160,8 @@ export class Contributor {
       }
       const { given, counted } = isSame && task.per === "day" ? row : { given: 0, counted: [] };
       const cells = ofWindow ?? row.cells;
-      const values = measured({ task, cells }, window, await clicks.all(), task.max_total - given, new Set(counted));
+      const seen = { clicks: await clicks.all(), views: await views.all() };
+      const values = measured({ task, cells }, window, seen, task.max_total - given, new Set(counted));
       const now = given + values.reduce((sum, value) => sum + value, 0);
       const added = cells.filter((_, cell) => values[cell] > 0);
       await tasks.put({ ...row, window, period, given: now, counted: [...new Set([...counted, ...added])] });
@@ -242,22 +245,18 @@ export function dueAt(secret, task, window) {
 }
 
 /** The values of a window; nothing, where they cannot be had: what goes wrong here may depend on clicks. */
-export function measured({ task, cells }, window, clicks, left, counted) {
+export function measured({ task, cells }, window, { clicks, views }, left, counted) {
   try {
     const places = new Map(cells.map((article, cell) => [article, cell]));
-    const inside = clicks.filter(({ time }) => time >= begins(task, window) && time < begins(task, window + 1));
+    const begin = begins(task, window), end = begins(task, window + 1);
+    const inside = clicks.filter(({ time }) => time >= begin && time < end);
     const articles = [...new Set(inside.map((click) => click.article))].filter((article) => !counted.has(article));
     const found = articles.map((article, number) => (task.cells ? places.get(article) ?? -1 : number));
-    const values = MEASURES[task.measure].values(task, found, left);
+    const observed = { clicked: found, views: clickedViews(views, clicks, begin, end), places };
+    const values = MEASURES[task.measure].values(task, observed, left);
     const total = values.reduce((sum, value) => sum + value, 0);
     return isWithin(task, values) && total <= Math.max(left, task.kind === "histogram" ? 1 : 0) ? values : nothing(task);
   } catch {
     return nothing(task);
   }
-}
-
-function hmac(key, message) {
-  const padded = (byte) => Array.from({ length: 64 }, (_, i) => (key[i] ?? 0) ^ byte);
-  const inner = unhexed(sha256(Uint8Array.from([...padded(0x36), ...message])));
-  return sha256(Uint8Array.from([...padded(0x5c), ...inner]));
 }
