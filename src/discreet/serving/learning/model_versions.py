@@ -3,7 +3,7 @@
 Each sum that is used makes a version, in the transaction that uses it: the served model's own version, how many sums
 were used, and what was known after them. A **rollback** serves what an earlier version knew, and holds until it is
 lifted; learning goes on underneath, so nothing is lost and nothing is released again. What was known is kept for the
-versions of the last day and for the last version of each day before; of all others the name stays, with time and reason.
+versions of the last day and for the last version of each day before. Of all others the name stays, and the reason.
 """
 
 from __future__ import annotations
