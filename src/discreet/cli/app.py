@@ -19,6 +19,7 @@ from discreet.cli import (
     nodes,
     reproduce,
     serve,
+    status,
     train,
     vendors,
     vendors_share,
@@ -71,6 +72,8 @@ app.command()(evaluate.evaluate)
 app.command()(compare.compare)
 app.command()(audit.audit)
 app.command()(serve.serve)
+app.command()(status.status)
+app.add_typer(status.app, name="models")
 app.add_typer(articles.app, name="articles")
 app.add_typer(database.app, name="database")
 app.add_typer(vendors.app, name="vendors")

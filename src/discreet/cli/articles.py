@@ -5,30 +5,17 @@ from __future__ import annotations
 import sys
 import time
 from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from discreet.cli.administered import Database, Server, TokenFile, administration
 from discreet.cli.options import AsJson, print_json, say
 from discreet.errors import DiscreetError
-
-if TYPE_CHECKING:
-    from discreet.serving.administration import Administration
 
 app = typer.Typer(
     help="Add, expire and list articles: through a running server, or in its database.", no_args_is_help=True
 )
-
-Server = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help="A running server, such as http://127.0.0.1:8000; needs --admin-token-file."),
-]
-TokenFile = Annotated[Path | None, typer.Option(metavar="FILE", help="The file with the administrator's token.")]
-Database = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help="The server's database instead (by default serving.sqlite here)."),
-]
 
 
 class StateChoice(StrEnum):
@@ -67,7 +54,7 @@ def add(
         body, address = (fetched.body, fetched.address) if fetched else (b"", file)
     feed = read_feed(body, address, int(time.time()))
     if feed.articles:
-        _opened(server, admin_token_file, database, must_exist=False).add(feed.articles)
+        administration(server, admin_token_file, database, must_exist=False).add(feed.articles)
     if as_json:
         print_json({"added": len(feed.articles), "problems": [str(problem) for problem in feed.problems]})
     else:
@@ -89,7 +76,7 @@ def expire(
 
     Example: discreet articles expire N42 N43
     """
-    catalogue = _opened(server, admin_token_file, database)
+    catalogue = administration(server, admin_token_file, database)
     for article in ids:
         catalogue.expire(article)
         say(f"{article}: expired")
@@ -107,26 +94,9 @@ def list_articles(
 
     Example: discreet articles list --state listed
     """
-    found = _opened(server, admin_token_file, database).articles(None if state is None else state.value)
+    found = administration(server, admin_token_file, database).articles(None if state is None else state.value)
     if as_json:
         print_json({"articles": list(found)})
         return
     for article in found:
         say(f"{article['state']:8} {article['id']}  {article['title']}")
-
-
-def _opened(
-    server: str | None, token_file: Path | None, database: str | None, *, must_exist: bool = True
-) -> Administration:
-    from discreet.serving.administration import OfDatabase, OfServer
-    from discreet.serving.server import DATABASE, read_token
-
-    if server is None:
-        if token_file is not None:
-            raise DiscreetError("--admin-token-file goes with --server")
-        return OfDatabase(database or DATABASE, must_exist=must_exist)
-    if database is not None:
-        raise DiscreetError("name a --server or a --database, not both")
-    if token_file is None:
-        raise DiscreetError("--server needs --admin-token-file")
-    return OfServer(server, read_token(token_file))

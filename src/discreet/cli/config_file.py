@@ -12,6 +12,8 @@ import click
 from discreet.errors import InputError
 
 DEFAULT = Path("discreet.toml")
+EXPERIMENT = "discreet experiment"
+"""Where the experiment of a file is, in the meta of the command's context."""
 _NOT_SETTINGS = ("config", "check", "as_json", "help")
 _PATHS = ("run", "data", "database", "feed", "admin_token_file", "aggregate", "text")
 _WORDS = {"text": ("auto", "hashed")}
@@ -42,6 +44,10 @@ def read_config_file(context: click.Context, path: Path) -> dict[str, Any]:
         raise InputError(path, "there is no such file") from None
     except (OSError, ValueError) as error:
         raise InputError(path, f"cannot be read as TOML ({error})") from None
+    if "experiment" in found and context.info_name == "serve":
+        from discreet.serving.learning.experiment import read_experiment
+
+        context.meta[EXPERIMENT] = read_experiment(found.pop("experiment"), path)
     known = {one.name: one for one in context.command.params if one.name and one.name not in _NOT_SETTINGS}
     return {key: _checked(context, path, known, key, value) for key, value in found.items()}
 

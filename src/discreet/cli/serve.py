@@ -11,9 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import click
 import typer
 
-from discreet.cli.config_file import use_config
+from discreet.cli.config_file import EXPERIMENT, use_config
 from discreet.cli.durations import Duration
 from discreet.cli.options import AsJson, Text, print_json, say
 from discreet.errors import DiscreetError
@@ -119,6 +120,14 @@ def serve(
         int,
         typer.Option(min=1, max=256, help="How many processes answer, over one database; about one for each core."),
     ] = 1,
+    quality: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=0.9,
+            help="With --helper: the share of a reader's daily ε with which devices measure how good the ranking is.",
+        ),
+    ] = 0.1,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
     config: Annotated[
         Path | None,
@@ -172,6 +181,8 @@ def serve(
         listener = listen(host, port)
         worker = become_worker(workers)
     terms = PublicTerms(text) if run is None else public_terms(run)
+    terms = None if terms is None else replace(terms, quality=quality)
+    experiment = click.get_current_context().meta.get(EXPERIMENT)
     if terms is not None and ranking is not RankingChoice.local:
         raise DiscreetError(
             f"--ranking {ranking.value} needs a RUN of click_reports or privaterec; here devices rank by themselves"
@@ -184,7 +195,7 @@ def serve(
         from discreet.serving.learning.served_sums import open_trial_sums
 
         place = run or (Path() if database is None or "://" in database else Path(database).parent)
-        sums = open_trial_sums(place, url_of(listener), terms)
+        sums = open_trial_sums(place, url_of(listener), terms, experiment)
     elif settings is not None:
         from discreet.serving.learning.served_sums import open_sums
 
@@ -204,6 +215,7 @@ def serve(
         text=text if terms is None else terms.text,
         popularity_weight=1.0 if terms is None else terms.popularity_weight,
         sums=() if sums is None else sums.words,
+        experiment=experiment,
     )
     worker.ready()
     if worker.speaks:

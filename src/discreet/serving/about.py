@@ -20,6 +20,7 @@ from discreet.protocol.check import API, SCHEMA
 from discreet.protocol.infinity import to_plain
 from discreet.serving.catalogue_pages import CataloguePages
 from discreet.serving.category_shares import category_shares
+from discreet.serving.learning.experiment import Experiment
 from discreet.serving.model import Served
 from discreet.serving.snapshot import Snapshot
 
@@ -53,6 +54,7 @@ class Offer:
         qualities: For each way to rank, what was measured of it.
         report_days: How long reports are kept after they have been counted.
         sums: What is said of the sums that devices contribute to, in plain sentences.
+        experiment: The arms of which each device draws one, if there is an experiment.
     """
 
     ranking: Ranking
@@ -63,6 +65,7 @@ class Offer:
     qualities: Mapping[str, Any] | None = None
     report_days: int = 90
     sums: tuple[str, ...] = ()
+    experiment: Experiment | None = None
 
     @property
     def report_epochs(self) -> int:
@@ -160,6 +163,7 @@ def document(
         "guarantee": guarantee.to_json(),
         "words": promise(model, offer),
         "reports": offer.reports,
+        **({} if offer.experiment is None else {"experiment": offer.experiment.to_json()}),
         **({} if (attention := _attention(model)) is None else {"attention": _attention_terms(attention)}),
     }
 
@@ -175,6 +179,11 @@ def promise(model: Served, offer: Offer) -> list[str]:
     if offer.ranking == "local":
         lines.append("Here your device ranks by itself: for ranking the news it sends nothing at all.")
     lines += offer.sums
+    if offer.experiment is not None:
+        lines.append(
+            f"The publisher compares {len(offer.experiment.arms)} ways to rank. Your device draws one by itself, and"
+            " tells nobody which; how good each is comes from sums over all readers."
+        )
     if not offer.reports:
         lines.append("This server asks for no reports.")
     return lines

@@ -19,7 +19,9 @@ from discreet.errors import DiscreetError
 from discreet.serving.api_messages import NewArticle
 from discreet.serving.database_tables import open_engine
 from discreet.serving.feeds.follow import waiting
+from discreet.serving.learning.model_versions import ModelVersions
 from discreet.serving.server_store import EXPIRED, ServerStore
+from discreet.serving.status import read_status, require_status
 
 _SECONDS = 60.0
 _AT_ONCE = 500
@@ -39,6 +41,22 @@ class Administration(Protocol):
 
     def articles(self, state: str | None) -> Iterator[dict[str, Any]]:
         """Articles in a state, or in any, in the order of their ids."""
+        ...
+
+    def status(self) -> dict[str, Any]:
+        """What was learnt, how good it is, and what it cost."""
+        ...
+
+    def models(self) -> dict[str, Any]:
+        """Model versions, and which a rollback holds."""
+        ...
+
+    def rollback(self, version: str) -> str:
+        """Serve what a version knew; its whole name."""
+        ...
+
+    def lift(self) -> None:
+        """End a rollback."""
         ...
 
 
@@ -68,6 +86,31 @@ class OfDatabase:
             yield from (dict(row._mapping) for row in rows)
             after = rows[-1].id
 
+    def status(self) -> dict[str, Any]:
+        """From the database alone: what a running server knows beside is not in it."""
+        found: dict[str, Any] = self._done(lambda: read_status(self._store))
+        return found
+
+    def models(self) -> dict[str, Any]:
+        """Model versions, and which a rollback holds."""
+        versions = self._versions()
+        listed = self._done(versions.listing)
+        return {
+            "versions": [version.to_json() for version in listed],
+            "rolled_back_to": self._done(versions.rolled_back_to),
+        }
+
+    def rollback(self, version: str) -> str:
+        """Serve what a version knew; a running server follows within a minute."""
+        return str(self._done(lambda: self._versions().rollback(version)).version)
+
+    def lift(self) -> None:
+        """End a rollback."""
+        self._done(self._versions().lift)
+
+    def _versions(self) -> ModelVersions:
+        return ModelVersions(self._store)
+
     def _done(self, work: Any) -> Any:
         try:
             return work()
@@ -83,25 +126,42 @@ class OfServer:
     def __init__(self, server: str, token: str) -> None:
         if not server.startswith(("http://", "https://")):
             raise DiscreetError(f"{server}: a server's address begins with http:// or https://")
-        self._url, self._token = f"{server.rstrip('/')}/v1/admin/articles", token
+        self._url, self._token = f"{server.rstrip('/')}/v1/admin", token
 
     def add(self, new: Sequence[NewArticle]) -> None:
         """Put articles, some at a time."""
         for start in range(0, len(new), _AT_ONCE):
-            self._ask("PUT", "", [article.model_dump() for article in new[start : start + _AT_ONCE]])
+            self._ask("PUT", "/articles", [article.model_dump() for article in new[start : start + _AT_ONCE]])
 
     def expire(self, article: str) -> None:
         """Recommend an article no more."""
-        self._ask("POST", f"/{quote(article, safe='')}/expire")
+        self._ask("POST", f"/articles/{quote(article, safe='')}/expire")
 
     def articles(self, state: str | None) -> Iterator[dict[str, Any]]:
         """Articles in a state, or in any, in the order of their ids."""
         after: str | None = ""
         while after is not None:
             asked = {"after": after, "limit": _LISTED_AT_ONCE, **({"state": state} if state else {})}
-            found = self._ask("GET", f"?{urlencode(asked)}")
+            found = self._ask("GET", f"/articles?{urlencode(asked)}")
             yield from found["articles"]
             after = found["next"]
+
+    def status(self) -> dict[str, Any]:
+        """As the running server tells it."""
+        return require_status(self._ask("GET", "/status"))
+
+    def models(self) -> dict[str, Any]:
+        """Model versions, and which a rollback holds."""
+        found: dict[str, Any] = self._ask("GET", "/models?limit=1000")
+        return found
+
+    def rollback(self, version: str) -> str:
+        """Serve what a version knew."""
+        return str(self._ask("POST", f"/models/{quote(version, safe='')}/rollback")["rolled_back_to"])
+
+    def lift(self) -> None:
+        """End a rollback."""
+        self._ask("DELETE", "/rollback")
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
@@ -124,7 +184,7 @@ class _NoRedirection(HTTPRedirectHandler):
 
 def _said(error: HTTPError) -> str:
     """Why a request was refused."""
-    if error.code == 404 and not error.url.endswith("/expire"):
+    if error.code == 404 and not error.url.endswith(("/expire", "/rollback")):
         return "there is no administration here; start the server with --admin-token-file"
     try:
         return str(json.load(error)["error"])

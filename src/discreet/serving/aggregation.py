@@ -65,6 +65,25 @@ class Aggregator:
     cells: Path | None = None
     worker: Worker | None = None
 
+    def health(self) -> dict[str, str]:
+        """How aggregators are, in a word each; empty where nobody knows."""
+        if self.worker is None:
+            return {}
+        reached = self.worker.reached
+        return {
+            "leader": "serving",
+            **{
+                f"helper of {task.name}": {True: "answers", False: "does not answer", None: "was not asked yet"}[
+                    reached.get(task.name)
+                ]
+                for task in self.tasks
+            },
+        }
+
+    def refused(self) -> dict[str, int]:
+        """How many reports were refused since the start, by reason."""
+        return {} if self.worker is None else dict(self.worker.refused)
+
 
 def open_leader(config: Config, proxies: Proxies | None = None, admit: Admission | None = None) -> Aggregator:
     """The leader of a configuration file. `admit` decides who may upload; by default each address so often a day."""

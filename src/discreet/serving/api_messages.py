@@ -214,6 +214,10 @@ class CatalogueAnswer(BaseModel):
     bases: str = Field(description="Base64 of a little-endian float32 for each article, in the order of the pages.")
     front: list[CatalogueArticle]
     front_bases: list[float]
+    popularity: str | None = Field(
+        default=None, description="With an experiment: how much of each base score popularity makes, in the same form."
+    )
+    front_popularity: list[float] | None = None
 
 
 class ReportAnswer(BaseModel):
@@ -245,6 +249,9 @@ class ModelAnswer(BaseModel):
     guarantee: dict[str, Any]
     words: list[str]
     reports: bool
+    experiment: dict[str, Any] | None = Field(
+        default=None, description="The arms of which each device draws one by itself, with their weights."
+    )
     attention: dict[str, Any] | None = Field(
         default=None, description="Of kind `basis`: clip θ, step and guarantee of a release of noised attention."
     )

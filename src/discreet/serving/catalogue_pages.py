@@ -54,10 +54,18 @@ class CataloguePage:
 class CataloguePages:
     """Makes the pages of one snapshot after the other; pages whose articles stay are not made again."""
 
-    def __init__(self, model: str, space: str, diversity: float, passed: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        model: str,
+        space: str,
+        diversity: float,
+        passed: Callable[[], float] = time.monotonic,
+        *,
+        with_arms: bool = False,
+    ) -> None:
         self.listing = Sent.of(b"{}")
         self._about = {"model": model, "space": space}
-        self._diversity, self._passed = diversity, passed
+        self._diversity, self._passed, self._with_arms = diversity, passed, with_arms
         self._made: dict[bytes, CataloguePage] = {}
         self._pages: dict[str, CataloguePage] = {}
         self._left: dict[str, float] = {}
@@ -102,6 +110,9 @@ class CataloguePages:
             "bases": base64.b64encode(snapshot.base.astype("<f4").tobytes()).decode(),
             "front_bases": [float(snapshot.base[row]) for row in rows],
         }
+        if self._with_arms:  # arms weigh popularity in ways of their own, and every device gets the same
+            fields["popularity"] = base64.b64encode(snapshot.popularity.astype("<f4").tobytes()).decode()
+            fields["front_popularity"] = [float(snapshot.popularity[row]) for row in rows]
         head = json.dumps(fields, allow_nan=False, separators=(",", ":")).encode()
         articles = b",".join(b"{%s}" % snapshot.entries[row] for row in rows)
         return Sent.of(b'%s,"front":[%s]}' % (head[:-1], articles))

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from discreet.serving import api_messages as m
 from discreet.serving.addresses import Proxies
+from discreet.serving.admin_endpoints import administration
 from discreet.serving.catalogue_pages import Sent
 from discreet.serving.docs_page import docs_page
 from discreet.serving.gate import MISTAKE, Gate, Metrics
@@ -31,7 +30,7 @@ from discreet.serving.openapi import body_of, with_shared_parts
 from discreet.serving.rate import Buckets
 from discreet.serving.readiness import Readiness, closed_in_time
 from discreet.serving.refusal import RequestRefusal
-from discreet.serving.server_store import DELETED, EXPIRED
+from discreet.serving.request_reading import JSON, REFUSED, first_problem, read_body, some
 from discreet.serving.service import Service
 from discreet.version import __version__
 
@@ -39,20 +38,7 @@ WEB = Path(__file__).parent / "web"
 T = TypeVar("T")
 Extension = Callable[[FastAPI], None]
 _DAY = 86_400
-_JSON = "application/json"
 _RECOMMEND: TypeAdapter[m.RecommendRequest] = TypeAdapter(m.RecommendRequest)
-_REFUSED: dict[int | str, dict[str, Any]] = {
-    status: {"model": m.Problem, "description": text}
-    for status, text in (
-        (404, "Not here."),
-        (409, "Another version, or a second report."),
-        (413, "Too large."),
-        (415, "Not JSON."),
-        (422, "Not what was asked for."),
-        (429, "Too many requests."),
-        (503, "Come back later."),
-    )
-}
 
 
 def create_app(
@@ -87,8 +73,8 @@ def create_app(
     app.include_router(_public(service, metrics, limits, proxies))
     app.include_router(_operations(service, metrics))
     if admin_token is not None:
-        app.include_router(_administration(service, admin_token))
-    _pages(app)
+        app.include_router(administration(service, admin_token, metrics))
+    _pages(app, with_admin=admin_token is not None)
     _errors(app)
     if extend is not None:
         extend(app)
@@ -118,7 +104,7 @@ class PlainRoute(APIRoute):
 def _ranking(service: Service) -> PlainRoute:
     async def recommend(request: Request) -> bytes:
         """The best articles for what a device released; without sketches, the best for everybody."""
-        return service.recommend(await _read(request, _RECOMMEND))
+        return service.recommend(await read_body(request, _RECOMMEND))
 
     return PlainRoute(
         "/v1/recommend",
@@ -126,7 +112,7 @@ def _ranking(service: Service) -> PlainRoute:
         methods=["POST"],
         tags=["devices"],
         response_model=m.RecommendAnswer,
-        responses=_some(409, 413, 415, 422, 503),
+        responses=some(409, 413, 415, 422, 503),
         openapi_extra=body_of("RecommendRequest"),
     )
 
@@ -136,17 +122,17 @@ def _public(service: Service, metrics: Metrics, limits: ServerLimits, proxies: P
     most = limits.max_reports_of_one
     shares = Buckets(most / _DAY, most)
 
-    @router.get("/model", response_model=m.ModelAnswer, responses={503: _REFUSED[503]})
+    @router.get("/model", response_model=m.ModelAnswer, responses={503: REFUSED[503]})
     async def model(request: Request) -> Response:
         """What a device must know before it releases anything: space, ε, schedule, ways to rank, and the promise."""
         return _sent(request, service.about(), "no-store")
 
-    @router.get("/catalogue", response_model=m.CatalogueAnswer, responses=_some(503))
+    @router.get("/catalogue", response_model=m.CatalogueAnswer, responses=some(503))
     async def catalogue(request: Request) -> Response:
         """The names of the catalogue's pages, all base scores, and the articles to show first. For all the same."""
         return _sent(request, service.catalogue(), "no-store")
 
-    @router.get("/catalogue/{name}", response_model=m.ArticlePage, responses=_some(404, 503))
+    @router.get("/catalogue/{name}", response_model=m.ArticlePage, responses=some(404, 503))
     async def page(request: Request, name: str) -> Response:
         """A page of the catalogue. It never changes: its name is the SHA-256 of its bytes."""
         return _sent(request, service.page(name), "public, max-age=31536000, immutable")
@@ -154,14 +140,14 @@ def _public(service: Service, metrics: Metrics, limits: ServerLimits, proxies: P
     @router.post(
         "/reports",
         response_model=m.ReportAnswer,
-        responses={201: {"model": m.ReportAnswer, "description": "Kept now."}, 403: _REFUSED[422], **_REFUSED},
+        responses={201: {"model": m.ReportAnswer, "description": "Kept now."}, 403: REFUSED[422], **REFUSED},
         openapi_extra=body_of("LabelReport", "SketchReport"),
     )
     async def reports(request: Request) -> Response:
         """Keep a training report. 201: on the disk now. 200: it was known. Send it again until one of them comes."""
         if most and not shares.take(proxies.client_of(request.scope)):
             raise RequestRefusal(429, "too many reports from this address today; send it again later", retry_after=3600)
-        report = await _read(request, m.REPORT)
+        report = await read_body(request, m.REPORT)
         new = await service.keep(report)
         if new:
             metrics.reports.labels(report.kind).inc()
@@ -191,9 +177,16 @@ def _operations(service: Service, metrics: Metrics) -> APIRouter:
         metrics.articles.set(len(service.updater.snapshot))
         metrics.revision.set(service.updater.snapshot.revision)
         await asyncio.to_thread(_count_feeds, service, metrics)
+        await asyncio.to_thread(_show_status, service, metrics)
         return Response(metrics.shown(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     return router
+
+
+def _show_status(service: Service, metrics: Metrics) -> None:
+    """What was learnt and measured; as it was where the database does not answer."""
+    with suppress(SQLAlchemyError):
+        metrics.status.show(service.status({}))
 
 
 def _count_feeds(service: Service, metrics: Metrics) -> None:
@@ -204,67 +197,14 @@ def _count_feeds(service: Service, metrics: Metrics) -> None:
             metrics.feed_failures.labels(address).set(state.failures)
 
 
-def _administration(service: Service, token: str) -> APIRouter:
-    router = APIRouter(prefix="/v1/admin", tags=["administration"])
-    refused: dict[int | str, dict[str, Any]] = {401: {"model": m.Problem, "description": "No token, or a wrong one."}}
+def _pages(app: FastAPI, *, with_admin: bool) -> None:
+    if with_admin:
 
-    def authorise(request: Request) -> None:
-        given = request.headers.get("authorization", "")
-        if not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
-            raise RequestRefusal(401, "administration needs the token: 'Authorization: Bearer …'")
+        @app.get("/admin", include_in_schema=False)
+        async def admin() -> FileResponse:
+            """The operator's page. It holds nothing; its script asks for the token, and with it for the status."""
+            return FileResponse(WEB / "admin.html", headers={"Cache-Control": "no-cache"})
 
-    async def written(work: Any, *arguments: Any) -> None:
-        try:
-            await asyncio.to_thread(work, *arguments)
-        except SQLAlchemyError:
-            raise RequestRefusal(503, "the change could not be written; try again later", retry_after=10) from None
-
-    @router.put(
-        "/articles",
-        status_code=202,
-        responses={**refused, **_some(413, 415, 422, 503)},
-        openapi_extra=body_of("NewArticle", array=True),
-    )
-    async def put_articles(request: Request) -> dict[str, int]:
-        """Add or replace articles. They are encoded in the background and listed within seconds."""
-        authorise(request)
-        new = await _read(request, m.NEW_ARTICLES)
-        await written(service.put, new)
-        return {"waiting": len(new)}
-
-    @router.get("/articles", response_model=m.ArticleListing, responses={**refused, **_some(422, 503)})
-    async def list_articles(
-        request: Request,
-        state: Literal["waiting", "listed", "expired", "deleted"] | None = None,
-        after: Annotated[str, Query(max_length=120, pattern=r"^[^\x00]*$")] = "",
-        limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
-    ) -> dict[str, Any]:
-        """Articles with their states, in the order of their ids, so many at a time."""
-        authorise(request)
-        try:
-            found = await asyncio.to_thread(service.listing, state, after, limit)
-        except SQLAlchemyError:
-            raise RequestRefusal(503, "the database does not answer; try again later", retry_after=10) from None
-        return {"articles": found, "next": found[-1]["id"] if len(found) == limit else None}
-
-    @router.delete("/articles/{article:path}", responses={**refused, **_some(503)})
-    async def delete_article(request: Request, article: str) -> dict[str, str]:
-        """Take an article down and forget its text."""
-        authorise(request)
-        await written(service.take_down, article, DELETED)
-        return {"id": article, "state": DELETED}
-
-    @router.post("/articles/{article:path}/expire", responses={**refused, **_some(503)})
-    async def expire_article(request: Request, article: str) -> dict[str, str]:
-        """Recommend an article no more."""
-        authorise(request)
-        await written(service.take_down, article, EXPIRED)
-        return {"id": article, "state": EXPIRED}
-
-    return router
-
-
-def _pages(app: FastAPI) -> None:
     @app.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:
         return HTMLResponse(docs_page(app.openapi()))
@@ -297,7 +237,7 @@ def _errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        return JSONResponse({"error": _first_problem(list(error.errors()))}, 422)
+        return JSONResponse({"error": first_problem(list(error.errors()))}, 422)
 
 
 def _refused(refusal: RequestRefusal) -> JSONResponse:
@@ -307,49 +247,9 @@ def _refused(refusal: RequestRefusal) -> JSONResponse:
     return JSONResponse({"error": refusal.problem, **refusal.details}, refusal.status, headers)
 
 
-async def _read(request: Request, adapter: TypeAdapter[T]) -> T:
-    """The body of a request, read by hand, since Starlette's way takes longer."""
-    kind = next((value for name, value in request.scope["headers"] if name == b"content-type"), b"")
-    _require_json(kind.decode("latin-1"))
-    body, more = bytearray(), True
-    while more:
-        message = await request.receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        body += message.get("body", b"")
-        more = message.get("more_body", False)
-    return _parsed(body, adapter)
-
-
-def _require_json(content_type: str) -> None:
-    """Refuse other types: a page of another origin can send those without asking first."""
-    if not content_type.lower().startswith(_JSON):
-        raise RequestRefusal(415, "send JSON, with the header 'Content-Type: application/json'")
-
-
-def _parsed(body: bytes | bytearray, adapter: TypeAdapter[T]) -> T:
-    """The body as a message, or a refusal that names the first wrong field and never repeats what was in it."""
-    try:
-        return adapter.validate_json(body)
-    except ValidationError as error:
-        found = error.errors(include_input=False, include_url=False, include_context=False)
-        raise RequestRefusal(422, _first_problem(list(found))) from None
-
-
-def _first_problem(errors: list[Any]) -> str:
-    first = errors[0]
-    where = ".".join(str(part) for part in first["loc"] if part not in ("label", "sketch", "query", "path"))
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return f"{where}: {first['msg']}{more}" if where else f"{first['msg']}{more}"
-
-
-def _some(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    return {status: _REFUSED[status] for status in statuses}
-
-
 def _sent(request: Request, sent: Sent, caching: str) -> Response:
     """An answer for everybody, compressed where that is understood."""
     headers = {"Cache-Control": caching, "Vary": "Accept-Encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
-        return Response(sent.compressed, media_type=_JSON, headers={**headers, "Content-Encoding": "gzip"})
-    return Response(sent.plain(), media_type=_JSON, headers=headers)
+        return Response(sent.compressed, media_type=JSON, headers={**headers, "Content-Encoding": "gzip"})
+    return Response(sent.plain(), media_type=JSON, headers=headers)

@@ -22,6 +22,7 @@ from discreet.serving.limits import ServerLimits
 from discreet.serving.logs import log_exception, log_seldom
 from discreet.serving.rate import Buckets
 from discreet.serving.refusal import RequestRefusal
+from discreet.serving.status_metrics import StatusMetrics
 from discreet.serving.workers import METRICS_FOLDER
 
 CLIENT_GONE = 499  # counted, and never sent: there is nobody to send it to
@@ -32,6 +33,8 @@ _ROUTES = (
     "/v1/recommend",
     "/v1/reports",
     "/v1/admin/articles",
+    "/v1/admin/status",
+    "/v1/admin/models",
     "/healthz",
     "/readyz",
     "/metrics",
@@ -65,7 +68,19 @@ class Metrics:
         self.reports = Counter("discreet_reports", "Reports kept.", ["kind"], registry=every)
         self.feed_read = self._gauge("discreet_feed_read_time", "When a feed was last read.", "feed")
         self.feed_failures = self._gauge("discreet_feed_failures", "Failures of a feed since.", "feed")
+        self.status = StatusMetrics(self._gauge)
         self._by_route: dict[tuple[str, int], tuple[Any, Any]] = {}
+
+    def refusals(self) -> dict[str, int]:
+        """How many requests were refused since the start, by status."""
+        found: dict[str, int] = {}
+        for metric in (self.refused, self.requests):
+            for sample in next(iter(metric.collect())).samples:
+                status = sample.labels.get("status", "")
+                if sample.name.endswith("_total") and status >= "400":
+                    key = f"HTTP {status}"
+                    found[key] = found.get(key, 0) + int(sample.value)
+        return found
 
     def shown(self) -> bytes:
         """All of them, for Prometheus; of several workers, what they add up to."""

@@ -22,6 +22,7 @@ from discreet.serving.database_tables import open_engine
 from discreet.serving.endpoints import Extension, create_app
 from discreet.serving.feeds.follow import Feeds, FeedSettings
 from discreet.serving.http import http_server, within_reach
+from discreet.serving.learning.experiment import Experiment
 from discreet.serving.limits import ServerLimits
 from discreet.serving.logs import configure
 from discreet.serving.model import Served
@@ -55,11 +56,13 @@ def open_service(
     text: str = "auto",
     popularity_weight: float = 1.0,
     sums: Sequence[str] = (),
+    experiment: Experiment | None = None,
 ) -> Service:
     """A service of a run's model, its catalogue filled from `data`, or from `feeds`, if it never had an article.
 
     Without a model articles are ranked with public weights, their titles encoded by `text`, and with the popularity
-    that sums teach, weighted. `sums` says in plain sentences what devices contribute to.
+    that sums teach, weighted. `sums` says in plain sentences what devices contribute to; `experiment` has the ways to
+    rank of which each device draws one.
     `epoch` is how long the public epochs last, a week unless said otherwise; it is settled when a database is first
     used. `as_of` moves the times of `data` so that it ends at this moment.
     """
@@ -89,6 +92,7 @@ def open_service(
             qualities=None if run is None else read_qualities(run),
             report_days=report_days,
             sums=tuple(sums),
+            experiment=experiment,
         )
         return Service(model, store, offer, feeds=followed)
     except SQLAlchemyError as error:

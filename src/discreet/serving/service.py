@@ -6,8 +6,10 @@ import base64
 import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +28,8 @@ from discreet.serving.api_messages import (
 from discreet.serving.catalogue_pages import Sent
 from discreet.serving.feeds.follow import Feeds, waiting
 from discreet.serving.journal import Journal
-from discreet.serving.lease import Lease
 from discreet.serving.learning.model_versions import ModelVersions
+from discreet.serving.lease import Lease
 from discreet.serving.model import Served
 from discreet.serving.ranker import RankingQuery, rank
 from discreet.serving.refusal import RequestRefusal
@@ -35,6 +37,7 @@ from discreet.serving.server_store import KeptReport, Outcome, ServerStore
 from discreet.serving.sketch_terms import SketchTerms, label_positions
 from discreet.serving.slates import Slates
 from discreet.serving.snapshot import Snapshot
+from discreet.serving.status import Running, read_status
 from discreet.serving.updater import SnapshotUpdater
 
 _SKEW_EPOCHS = 1
@@ -63,10 +66,13 @@ class Service:
             store,
             clock,
             diversity=offer.diversity,
+            with_arms=offer.experiment is not None,
             forget_before=lambda: self._epoch() - offer.report_epochs,
             leads=self.lease.held,
         )
         self.versions = ModelVersions(store)
+        self.running: Callable[[], Running] = Running
+        """What is known of tasks and aggregators, where there are any."""
         self.journal = Journal(store)
         self._clock = clock
         self._slates = Slates(store.signing_key(), offer.report_epochs)
@@ -170,6 +176,12 @@ class Service:
     def listing(self, state: str | None, after: str, most: int) -> list[dict[str, object]]:
         """Articles with their states, in the order of their ids."""
         return [dict(row._mapping) for row in self.store.listing(state, after, most)]
+
+    def status(self, refused: Mapping[str, int]) -> dict[str, Any]:
+        """What was learnt, how good it is, and what it cost; `refused` counts requests that were refused."""
+        running = self.running()
+        running = replace(running, refused={**refused, **running.refused})
+        return read_status(self.store, running, self._clock)
 
     def _interest(self, asked: RecommendRequest) -> NDArray[np.float64] | None:
         if not asked.sketches and asked.open is None:

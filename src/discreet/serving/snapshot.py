@@ -28,6 +28,7 @@ class Snapshot:
         quoted: Each id as JSON.
         entries: Each article's fields as JSON, without the braces and without its base score.
         lasting: The part of the base score that time does not change.
+        popularity: The part of the base score that popularity makes.
         shows: How often each was in an answer. Counted up in place: the one thing that changes.
         names: The ids again, as an array that many can be taken from at once.
     """
@@ -40,6 +41,7 @@ class Snapshot:
     scores: ScoreTable
     lasting: NDArray[np.float64]
     base: NDArray[np.float32]
+    popularity: NDArray[np.float32]
     category: NDArray[np.int32]
     categories: dict[str, int]
     published: Ints
@@ -52,8 +54,8 @@ class Snapshot:
         """A catalogue without articles."""
         none = np.zeros(0, np.int64)
         table = ScoreTable.of(np.zeros((0, dimensions), np.float32))
-        lasting, base, category = np.zeros(0), np.zeros(0, np.float32), np.zeros(0, np.int32)
-        return cls(0, [], [], [], none, table, lasting, base, category, {}, none, none, none, np.zeros(0, np.object_))
+        zero, category, names = np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(0, np.object_)
+        return cls(0, [], [], [], none, table, np.zeros(0), zero, zero, category, {}, none, none, none, names)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -96,6 +98,7 @@ class Snapshot:
             ),
             lasting=joined(self.lasting, [row.lasting for row in new]),
             base=joined(self.base, [0] * len(new)),
+            popularity=joined(self.popularity, [0] * len(new)),
             category=joined(self.category, codes),
             categories=categories,
             published=joined(self.published, [row.published for row in new]),
@@ -104,9 +107,9 @@ class Snapshot:
             names=np.array(ids, np.object_),
         )
 
-    def with_base(self, base: NDArray[np.floating]) -> Snapshot:
-        """The same catalogue with new base scores."""
-        return replace(self, base=base.astype(np.float32))
+    def with_base(self, base: NDArray[np.floating], popularity: NDArray[np.floating]) -> Snapshot:
+        """The same catalogue with new base scores, and how much of them popularity makes."""
+        return replace(self, base=base.astype(np.float32), popularity=popularity.astype(np.float32))
 
     def shown(self, rows: Ints, *, details: bool) -> list[bytes]:
         """Articles as an answer has them, in JSON; those that are often among the best are made once."""

@@ -50,12 +50,13 @@ class SnapshotUpdater:
         clock: Callable[[], float] = time.time,
         *,
         diversity: float = 0.0,
+        with_arms: bool = False,
         forget_before: Callable[[], int] = lambda: 0,
         leads: Callable[[], bool] = lambda: True,
         passed: Callable[[], float] = time.monotonic,
     ) -> None:
         self.snapshot = Snapshot.empty(len(model.space))
-        self.catalogue = CataloguePages(model.version, model.space.version, diversity, passed)
+        self.catalogue = CataloguePages(model.version, model.space.version, diversity, passed, with_arms=with_arms)
         self.ready = False
         self.rates: SumRates | None = None
         """The log rates of articles, where sums teach them; else labels tell of popularity."""
@@ -176,15 +177,16 @@ class SnapshotUpdater:
 
     def _swap(self, snapshot: Snapshot) -> None:
         """Put a snapshot with base scores of this moment in place."""
-        base = self._model.base_scores(
-            snapshot.lasting,
-            snapshot.published,
-            snapshot.first_shown,
-            snapshot.shows,
-            self._popularity.of(snapshot.ids) if self.rates is None else self.rates.of(snapshot),
-            int(self._clock()),
+        known = self._popularity.of(snapshot.ids) if self.rates is None else self.rates.of(snapshot)
+        s, now = snapshot, int(self._clock())
+        with_it, without = (
+            np.clip(np.nan_to_num(base), -_MAX_BASE, _MAX_BASE)
+            for base in (
+                self._model.base_scores(s.lasting, s.published, s.first_shown, s.shows, popularity, now)
+                for popularity in (known, np.zeros_like(known))
+            )
         )
-        self.snapshot = snapshot.with_base(np.clip(np.nan_to_num(base), -_MAX_BASE, _MAX_BASE))
+        self.snapshot = snapshot.with_base(with_it, np.clip(with_it - without, -_MAX_BASE, _MAX_BASE))
         self.catalogue.change(self.snapshot)
 
     def _tidy(self) -> None:

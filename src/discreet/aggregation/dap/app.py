@@ -77,6 +77,7 @@ def leader_app(leader: Leader, worker: Worker, collector_token: str, admit: Admi
                 kept = await asyncio.wrap_future(worker.intake.keep(read))
         except (IntakeError, TimeoutError):
             raise DapProblem(None, "the reports were not kept; send them again later", 503) from None
+        worker.refused.update(problem.name.lower() for problem in read.refusals(kept))
         refused = read.answer(kept)
         return _message(UploadErrors, refused, _ANY_ORIGIN) if refused else Response(headers=_ANY_ORIGIN)
 

@@ -49,6 +49,10 @@ class Upload:
     problems: list[ReportUploadStatus]
     order: list[bytes]
 
+    def refusals(self, kept: Sequence[ReportError | None]) -> list[ReportError]:
+        """Why reports were not taken, one reason each."""
+        return [one.error for one in self.problems] + [problem for problem in kept if problem is not None]
+
     def answer(self, kept: Sequence[ReportError | None]) -> bytes:
         """The answer, once the reports are kept: nothing, or those that were not taken, in the request's order."""
         late = [

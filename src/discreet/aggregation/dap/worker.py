@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
 
@@ -88,6 +89,10 @@ class Worker:
     """
 
     def __init__(self, leader: Leader, seconds: float, keep_seconds: float, told: Told) -> None:
+        self.refused: Counter[str] = Counter()
+        """How many reports were refused since the start, by reason."""
+        self.reached: dict[str, bool] = {}
+        """Of each task, whether its helper answered the last time."""
         self.collections = CollectionJobs(leader, self.wake)
         self.intake = Intake(leader.store, told)
         self._leader, self._seconds, self._keep_seconds, self._told = leader, seconds, keep_seconds, told
@@ -119,6 +124,7 @@ class Worker:
                 return
             reached = self._leader.run_jobs(task_id)
             reached = self.collections.run(task_id) and reached
+            self.reached[agreement.task.name] = reached
             if not reached:
                 self._told("warning", f"the helper of task {agreement.task.name} could not be asked")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,9 +20,10 @@ class PublicTerms:
     Attributes:
         text: Where title vectors come from.
         popularity_weight: How much popularity counts.
-        epsilon: ε of a reader's day.
+        epsilon: ε of a reader's day, all sums together.
         max_clicks: How many clicks of a reader count a day.
         window_seconds: How long a window is.
+        quality: The share of the day's ε with which devices measure how good the ranking is; 0 measures nothing.
     """
 
     text: str = "auto"
@@ -29,6 +31,18 @@ class PublicTerms:
     epsilon: float = 1.0
     max_clicks: int = 1
     window_seconds: int = SHORT * 60
+    quality: float = 0.1
+
+    @property
+    def quality_epsilon(self) -> float:
+        """ε of a reader's day for quality."""
+        return self.quality * self.epsilon
+
+    @property
+    def popularity_epsilon(self) -> float:
+        """ε of a reader's day for popularity: the rest, rounded down so that both together are not more."""
+        rest = self.epsilon - self.quality_epsilon
+        return rest if self.quality == 0 else math.floor(rest * 1e9) / 1e9
 
 
 def public_terms(folder: Path) -> PublicTerms | None:

@@ -30,6 +30,7 @@ from scipy.stats import norm
 from discreet.aggregation.noise import noise_deviation
 from discreet.aggregation.task import DAY, Kind, Per, Task
 from discreet.protocol.quality_cells import LATTICE, MAX_TOTAL, MEASURE, METRICS, quality_cells
+from discreet.serving.learning.experiment import Experiment
 from discreet.serving.public_tasks import cells_digest
 
 LEVEL = 0.05
@@ -76,6 +77,11 @@ def quality_task(
         leader=leader,
         helper=helper,
     )
+
+
+def quality_name(experiment: Experiment | None) -> str:
+    """How its task is called: devices never take other terms under a name that they know."""
+    return MEASURE if experiment is None else f"{MEASURE} in experiment {experiment.name} {experiment.id}"
 
 
 def measures_quality(task: Task) -> bool:

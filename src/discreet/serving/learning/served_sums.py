@@ -9,14 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from discreet.aggregation.dap.config import Config
+from discreet.aggregation.task import Task
 from discreet.errors import DiscreetError
+from discreet.protocol.quality_cells import quality_cells
 from discreet.serving.addresses import Proxies
 from discreet.serving.aggregation import Aggregator, Background, mount_leader, open_leader
+from discreet.serving.learning.experiment import Experiment, arm_names
 from discreet.serving.learning.public_terms import PublicTerms
+from discreet.serving.learning.quality import measures_quality
 from discreet.serving.learning.trial import FOLDER, WARNING, open_trial, trial_guarantee
 from discreet.serving.learning.window_learner import WindowLearner, teaches
 from discreet.serving.logs import log
+from discreet.serving.public_tasks import publish_cells, read_cells
 from discreet.serving.service import Service
+from discreet.serving.status import Running
 
 
 @dataclass(frozen=True)
@@ -37,17 +43,32 @@ class ServedSums:
 
     def mount(self, app: Any, service: Service) -> None:
         """Serve the leader, and let the service learn from its sums, if they teach what its model uses."""
-        beside = list(self.beside)
-        if self.leader.worker is not None:
-            self.leader.worker.leads = service.lease.held
-        if any(map(teaches, self.leader.tasks)):
+        beside, tasks, leader = list(self.beside), self.leader.tasks, self.leader
+        service.running = lambda: Running(tasks, leader.refused(), leader.health())
+        if leader.worker is not None:
+            leader.worker.leads = service.lease.held
+        if any(teaches(task) or measures_quality(task) for task in tasks):
             assert self.leader.cells is not None
-            beside.append(WindowLearner(service, self.leader.tasks, self.leader.collector, self.leader.cells))
+            _publish_quality_cells(self.leader.cells, tasks, service.offer.experiment)
+            beside.append(WindowLearner(service, tasks, self.leader.collector, self.leader.cells))
             if self.leader.collector is None:
                 log("warning", "no collector_key in the leader's configuration: nothing is learnt from sums here")
         if self.warning:
             log("warning", self.warning)
         mount_leader(app, self.leader, beside)
+
+
+def _publish_quality_cells(folder: Path, tasks: Sequence[Task], experiment: Experiment | None) -> None:
+    """Tell devices what the values of tasks for quality stand for.
+
+    Raises:
+        DiscreetError: A task is for other arms than those of the experiment.
+    """
+    cells = quality_cells(arm_names(experiment))
+    digest = publish_cells(folder, cells)
+    for task in filter(measures_quality, tasks):
+        if task.cells != digest and read_cells(folder, task) is None:
+            raise DiscreetError(f"task {task.name} is for other arms than those of [experiment]; write its terms anew")
 
 
 def open_sums(config: Config, proxies: Proxies | None = None) -> ServedSums:
@@ -60,7 +81,9 @@ def open_sums(config: Config, proxies: Proxies | None = None) -> ServedSums:
     return ServedSums(leader, (), words)
 
 
-def open_trial_sums(place: Path, address: str, terms: PublicTerms | None) -> ServedSums:
+def open_trial_sums(
+    place: Path, address: str, terms: PublicTerms | None, experiment: Experiment | None = None
+) -> ServedSums:
     """The sums of a trial, whose files are in a folder of `place`."""
     if terms is None:
         raise DiscreetError("--helper embedded is for front_page: serve a run of it, or a feed without a run")
@@ -68,6 +91,9 @@ def open_trial_sums(place: Path, address: str, terms: PublicTerms | None) -> Ser
         raise DiscreetError(
             "sums with ε = inf have no noise, and no device takes part; train front_page with another ε"
         )
-    trial = open_trial(place / FOLDER, address, terms)
-    words = f"Your device may contribute to sums over all readers. {trial.task.purpose} {trial_guarantee()}."
-    return ServedSums(trial.leader, (trial.helper,), (words,), WARNING)
+    trial = open_trial(place / FOLDER, address, terms, experiment)
+    words = tuple(
+        f"Your device may contribute to sums over all readers. {task.purpose} {trial_guarantee()}."
+        for task in trial.leader.tasks
+    )
+    return ServedSums(trial.leader, (trial.helper,), words, WARNING)

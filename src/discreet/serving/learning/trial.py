@@ -27,13 +27,16 @@ from discreet.serving.addresses import Proxies, listen, url_of
 from discreet.serving.aggregation import MAX_JOB_BODY, PREFIX, Aggregator, open_helper, open_leader
 from discreet.serving.gate import Gate, Metrics
 from discreet.serving.http import http_server, within_reach
+from discreet.serving.learning.experiment import Experiment, arm_names
 from discreet.serving.learning.public_terms import PublicTerms
+from discreet.serving.learning.quality import quality_name, quality_task
 from discreet.serving.limits import ServerLimits
+from discreet.serving.status import TRIAL
 
 FOLDER = "trial-sums"
 ROOM = 1000
 """For how many articles a window has room: those with the best scores for everybody."""
-WARNING = "TRIAL: ONE PARTY RUNS BOTH AGGREGATORS AND SEES EVERYTHING. NO PROTECTION AGAINST THE PUBLISHER."
+WARNING = TRIAL
 _DAYS = 400
 
 
@@ -43,7 +46,6 @@ class Trial:
 
     leader: Aggregator
     helper: EmbeddedHelper
-    task: Task
 
 
 class EmbeddedHelper:
@@ -67,21 +69,22 @@ class EmbeddedHelper:
         self._aggregator.close()
 
 
-def open_trial(folder: Path, address: str, terms: PublicTerms) -> Trial:
+def open_trial(folder: Path, address: str, terms: PublicTerms, experiment: Experiment | None = None) -> Trial:
     """Both aggregators for a server at `address`; their files are in `folder`, and made if they are not there."""
     host = urlsplit(address).hostname or ""
     if not ipaddress.ip_address(host).is_loopback:
         raise DiscreetError("--helper embedded is a trial on one machine: leave --host at 127.0.0.1")
     _make_secrets(folder)
-    kept = read_task(folder / "task.json") if (folder / "task.json").exists() else None
+    popularity, quality = "task.json", f"quality-{'all' if experiment is None else experiment.id}.json"
+    kept = read_task(folder / popularity) if (folder / popularity).exists() else None
     listener = _listen_again(host, kept)
-    task = trial_task(terms, f"{address}{PREFIX}", url_of(listener), int(time.time()))
-    if kept is not None and replace(task, start=kept.start) == kept:
-        task = kept
-    else:  # other terms are another task
-        with replacing_file(folder / "task.json") as draft:
-            draft.write_text(json.dumps(task.to_json(), indent=2) + "\n", encoding="utf-8")
-    agreed = [{"terms": "task.json", "verify_key": "verify", "collector": "collector.key.pub"}]
+    leader_url, helper_url, now = f"{address}{PREFIX}", url_of(listener), int(time.time())
+    tasks = {popularity: trial_task(terms, leader_url, helper_url, now)}
+    if terms.quality_epsilon:
+        tasks[quality] = trial_quality_task(terms, experiment, leader_url, helper_url, now)
+    for name, task in tasks.items():
+        _settle(folder / name, task)
+    agreed = [{"terms": name, "verify_key": "verify", "collector": "collector.key.pub"} for name in tasks]
     helper = Config(
         database="helper.sqlite",
         keys=["helper.key"],
@@ -99,14 +102,22 @@ def open_trial(folder: Path, address: str, terms: PublicTerms) -> Trial:
         max_reports_of_one=0,
         path=folder / "leader.toml",
     )
-    return Trial(open_leader(leader), EmbeddedHelper(open_helper(helper), listener), task)
+    return Trial(open_leader(leader), EmbeddedHelper(open_helper(helper), listener))
+
+
+def _settle(path: Path, task: Task) -> None:
+    """Keep the task that is there if it has these terms, whenever it began; other terms are another task."""
+    kept = read_task(path) if path.exists() else None
+    if kept is None or replace(task, start=kept.start) != kept:
+        with replacing_file(path) as draft:
+            draft.write_text(json.dumps(task.to_json(), indent=2) + "\n", encoding="utf-8")
 
 
 def trial_task(terms: PublicTerms, leader: str, helper: str, now: int) -> Task:
     """The sums of a trial. Their terms say what it is, so that every device tells its reader."""
     task = popularity_task(
         terms.window_seconds,
-        terms.epsilon,
+        terms.popularity_epsilon,
         terms.max_clicks,
         length=ROOM,
         start=now // DAY * DAY,
@@ -115,7 +126,26 @@ def trial_task(terms: PublicTerms, leader: str, helper: str, now: int) -> Task:
         helper=helper,
     )
     sent = min(terms.window_seconds, limits.min_send_seconds)
-    return replace(task, name=f"{task.name} (trial)", purpose=f"{WARNING} {task.purpose}", send_seconds=sent)
+    return replace(_said(task), send_seconds=sent)
+
+
+def trial_quality_task(terms: PublicTerms, experiment: Experiment | None, leader: str, helper: str, now: int) -> Task:
+    """What measures how good the ranking is, a day at a time, from the rest of the day's ε."""
+    return _said(
+        quality_task(
+            arm_names(experiment),
+            terms.quality_epsilon,
+            start=now // DAY * DAY,
+            windows=_DAYS,
+            name=quality_name(experiment),
+            leader=leader,
+            helper=helper,
+        )
+    )
+
+
+def _said(task: Task) -> Task:
+    return replace(task, name=f"{task.name} (trial)", purpose=f"{WARNING} {task.purpose}")
 
 
 def trial_guarantee() -> Guarantee:

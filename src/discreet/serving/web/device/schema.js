@@ -88,26 +88,7 @@ export const SCHEMA = {
         }
       },
       "reports": {"type": "boolean"},
-      "experiment": {
-        "type": "object",
-        "properties": {
-          "id": {"type": "string", "pattern": "^[0-9a-f]{16}$", "maxLength": 16},
-          "name": {"type": "string", "minLength": 1, "maxLength": 80},
-          "arms": {
-            "type": "array", "minItems": 2, "maxItems": 16,
-            "items": {
-              "type": "object",
-              "properties": {
-                "name": {"type": "string", "minLength": 1, "maxLength": 40, "pattern": "^[A-Za-z0-9_.-]+$"},
-                "popularity": {"type": "number", "minimum": 0, "maximum": 1000},
-                "content": {"type": "number", "minimum": 0, "maximum": 1000}
-              },
-              "required": ["name", "popularity", "content"]
-            }
-          }
-        },
-        "required": ["id", "name", "arms"]
-      },
+      "experiment": {"$ref": "experiment"},
       "words": {"type": "array", "maxItems": 50, "items": {"type": "string", "maxLength": 2000}},
       "rankings": {
         "type": "array", "maxItems": 3,
@@ -124,6 +105,26 @@ export const SCHEMA = {
       }
     },
     "required": ["api", "model", "space", "topics", "epsilon", "unit", "adjacency", "schedule", "ranking", "shortlist_size", "weights", "vectors", "categories", "reports"]
+  },
+  "experiment": {
+    "type": "object",
+    "properties": {
+      "id": {"type": "string", "pattern": "^[0-9a-f]{16}$", "maxLength": 16},
+      "name": {"type": "string", "minLength": 1, "maxLength": 80},
+      "arms": {
+        "type": "array", "minItems": 2, "maxItems": 16,
+        "items": {
+          "type": "object",
+          "properties": {
+            "name": {"type": "string", "minLength": 1, "maxLength": 40, "pattern": "^[A-Za-z0-9_.-]+$"},
+            "popularity": {"type": "number", "minimum": 0, "maximum": 1000},
+            "content": {"type": "number", "minimum": 0, "maximum": 1000}
+          },
+          "required": ["name", "popularity", "content"]
+        }
+      }
+    },
+    "required": ["id", "name", "arms"]
   },
   "article": {
     "type": "object",
