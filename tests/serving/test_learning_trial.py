@@ -13,8 +13,14 @@ from discreet.aggregation.task import Task
 from discreet.cli import run
 from discreet.edge.reader.sums import Floors
 from discreet.methods.front_page.front_page import FrontPage
+from discreet.protocol.quality_cells import quality_cells
 from discreet.serving.learning.public_terms import PublicTerms, public_terms
 
+EXPERIMENT = """
+[experiment]
+name = "less popularity"
+arms = [{name = "now"}, {name = "half", popularity = 0.5}]
+"""
 LOUD = "ONE PARTY RUNS BOTH AGGREGATORS AND SEES EVERYTHING. NO PROTECTION AGAINST THE PUBLISHER"
 
 
@@ -31,17 +37,20 @@ def test_a_run_of_front_page_says_how_it_is_served(front_page_run):
 
 def test_a_trial_with_both_aggregators_inside(front_page_run, tmp_path):
     (tmp_path / "feed.csv").write_text("id,title\n1,Harbour opens a new pier\n2,Choir sings in the square\n")
-    flags = ["--feed", str(tmp_path / "feed.csv"), "--helper", "embedded"]
+    flags = ["--feed", str(tmp_path / "feed.csv"), "--helper", "embedded", "--config", str(tmp_path / "arms.toml")]
+    (tmp_path / "arms.toml").write_text(EXPERIMENT)
     ids = []
     for _ in range(2):  # a second start has the same task, unless its address is another
         with discreet_serve(tmp_path, str(front_page_run), *flags) as base:
             model = httpx.get(f"{base}/v1/model").json()
             assert (model["kind"], model["ranking"]) == ("public", "local")
             assert any(LOUD in line and "ε = ∞" in line for line in model["words"])
-            (terms,) = httpx.get(f"{base}/v1/tasks").json()["tasks"]
-            task = Task.from_json(terms)
+            task, quality = map(Task.from_json, httpx.get(f"{base}/v1/tasks").json()["tasks"])
             ids.append((task.leader, task.helper, task.id))
-            assert (task.epsilon, task.window_seconds, task.leader) == (0.5, 1800, f"{base}/dap")
+            assert (task.epsilon, task.window_seconds, task.leader) == (0.45, 1800, f"{base}/dap")
+            assert (quality.epsilon, quality.window_seconds, quality.measure) == (0.05, 86_400, "ranking quality")
+            cells = httpx.get(f"{base}/v1/cells/{quality.cells}").json()["cells"]
+            assert cells == quality_cells([f"{model['experiment']['id']}/{arm}" for arm in ("now", "half")])
             assert LOUD in task.purpose
             assert Floors(helpers=frozenset({task.helper})).refusal(task) is None
             Client(task).upload(0, Contribution.of(task, task.nothing()))  # the leader is there, and the helper's key

@@ -232,16 +232,16 @@ class ServerStore:
         """How many articles are in each state."""
         with self.engine.connect() as connection:
             waiting = int(connection.execute(select(func.count()).select_from(pending)).scalar_one())
-            rows = connection.execute(select(articles.c.state, func.count()).group_by(articles.c.state)).tuples().all()
-        return {**{state: int(count) for state, count in sorted(rows)}, WAITING: waiting}
+            rows = connection.execute(select(articles.c.state, func.count()).group_by(articles.c.state)).all()
+        return {**{str(state): int(count) for state, count in rows}, WAITING: waiting}
 
     # Reports
 
     def count_reports(self) -> dict[str, int]:
         """How many reports of each kind are kept."""
         with self.engine.connect() as connection:
-            rows = connection.execute(select(reports.c.kind, func.count()).group_by(reports.c.kind)).tuples().all()
-        return {kind: int(count) for kind, count in sorted(rows)}
+            rows = connection.execute(select(reports.c.kind, func.count()).group_by(reports.c.kind)).all()
+        return {str(kind): int(count) for kind, count in rows}
 
     def keep_reports(self, batch: Sequence[KeptReport]) -> list[Outcome]:
         """Keep a batch in one transaction; when this returns it is on the disk.

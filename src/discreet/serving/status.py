@@ -113,7 +113,7 @@ def _quality(measured: Sequence[MeasuredWindow]) -> list[dict[str, Any]]:
     return made
 
 
-def budget(tasks: Iterable[Task]) -> dict[str, Any]:
+def budget(tasks: Sequence[Task]) -> dict[str, Any]:
     """What sums cost a reader who takes part in all of them every day: by task, and together."""
     rows = []
     for task in tasks:
@@ -121,14 +121,19 @@ def budget(tasks: Iterable[Task]) -> dict[str, Any]:
         rows.append(
             {"task": task.name, "day": guarantee_of(task).to_json(), "noise_epsilon": task.epsilon, "year": year}
         )
-    honest = tuple(task for task in tasks if not _is_trial(task))
-    together = {
-        "day_epsilon": sum(_of_day(task) for task in honest),
-        "year": year_guarantee(honest).to_json(),
+    return {"tasks": rows, "together": _together(tuple(task for task in tasks if not _is_trial(task)))}
+
+
+def _together(tasks: tuple[Task, ...]) -> dict[str, Any] | None:
+    """What all tasks cost, and when a device's own cap ends it; None where nothing is promised."""
+    if not tasks:
+        return None
+    return {
+        "day_epsilon": sum(_of_day(task) for task in tasks),
+        "year": year_guarantee(tasks).to_json(),
         "max_life_epsilon": limits.max_life_epsilon,
-        "days_until_cap": days_until_cap(honest),
+        "days_until_cap": days_until_cap(tasks),
     }
-    return {"tasks": rows, "together": together if honest else None}
 
 
 def guarantee_of(task: Task) -> Guarantee:
@@ -239,12 +244,11 @@ def _quality_lines(quality: Mapping[str, Any]) -> list[str]:
     for arm in quality["arms"]:
         shown = ", ".join(f"{name} {_shown(arm[name])}" for name in ("auc", "ndcg@10", "clicks"))
         lines.append(f"  {arm['arm']}: {shown} (about {arm['readers']} readers × days with clicks)")
-    for one in quality["differences"]:
-        lines.append(
-            f"  {one['arm']} against {quality['arms'][0]['arm']}, {one['metric']}: {one['mean']:+.4f}"
-            f" [{one['low']:+.4f}, {one['high']:+.4f}], {one['verdict']}"
-        )
-    return lines
+    return lines + [
+        f"  {one['arm']} against {quality['arms'][0]['arm']}, {one['metric']}: {one['mean']:+.4f}"
+        f" [{one['low']:+.4f}, {one['high']:+.4f}], {one['verdict']}"
+        for one in quality["differences"]
+    ]
 
 
 def _shown(metric: Mapping[str, float | None]) -> str:

@@ -141,11 +141,8 @@ class WindowStore:
     def counted(self) -> list[dict[str, Any]]:
         """Of each task that ever had a window: how many closed, wait, gave a sum, had none, and contributions."""
         with self._engine.connect() as connection:
-            waiting = dict(
-                connection.execute(select(windows.c.task, func.count()).where(windows.c.waits).group_by(windows.c.task))
-                .tuples()
-                .all()
-            )
+            unused = select(windows.c.task, func.count()).where(windows.c.waits).group_by(windows.c.task)
+            waiting = {str(task): int(count) for task, count in connection.execute(unused)}
             rows = connection.execute(
                 select(
                     collected.c.task,
@@ -169,7 +166,7 @@ class WindowStore:
                     "terms": json.loads(row.terms),
                     "collected": int(row.closed) - sum(problems.values()),
                     "without_sum": problems,
-                    "waiting": int(waiting.pop(row.task, 0)),
+                    "waiting": waiting.pop(row.task, 0),
                     "contributions": int(row.contributions or 0),
                     "until": int(row.end),
                 }
@@ -180,7 +177,7 @@ class WindowStore:
                 "terms": None,
                 "collected": 0,
                 "without_sum": {},
-                "waiting": int(count),
+                "waiting": count,
                 "contributions": 0,
                 "until": 0,
             }

@@ -1,0 +1,80 @@
+/** The status in tables. All of it is public, or comes from noised sums: no reader is in it. */
+
+import { make } from "../page/dom.js";
+
+const METRICS = { auc: "AUC", "ndcg@10": "nDCG@10", clicks: "views with a click" };
+
+/** Of each task that measures quality: arms, how they compare, and a plot over time. */
+export function qualityOf(found, plot) {
+  if (!found.length) return [make("p", { class: "soft" }, "Nothing was measured yet. A window is a day.")];
+  return found.flatMap((quality) => [
+    make("h3", {}, quality.task),
+    table(["arm", ...Object.values(METRICS)], quality.arms.map((arm) => [arm.arm, ...Object.keys(METRICS).map((metric) => shown(arm[metric]))])),
+    ...quality.differences.map((one) => make("p", { class: one.verdict === "not beyond chance" ? "soft" : "" },
+      `${one.arm}, ${METRICS[one.metric === "ndcg" ? "ndcg@10" : one.metric]}: ${one.mean.toFixed(4)} [${one.low.toFixed(4)}, ${one.high.toFixed(4)}], ${one.verdict}`)),
+    plot(`AUC over time, ${quality.task}`, lines(quality)) ?? make("p", { class: "soft" }, "A plot needs two days."),
+    make("p", { class: "soft" }, `± is one standard error, noise included. ${epsilonOf(quality.guarantee)}.`),
+  ]);
+}
+
+function lines({ arms, over_time: windows }) {
+  return arms.map(({ arm }) => ({
+    name: arm,
+    points: windows.flatMap(({ begin, arms: then }) => {
+      const { mean, se } = then.find((one) => one.arm === arm)?.auc ?? { mean: null };
+      return mean === null ? [] : [{ x: begin, y: mean, error: se }];
+    }),
+  }));
+}
+
+export function sumsOf(tasks) {
+  if (!tasks.length) return [make("p", { class: "soft" }, "No window has closed yet.")];
+  const rows = tasks.map((task) => [
+    task.name, task.collected, task.waiting, Object.entries(task.without_sum).map(([why, count]) => `${count} (${why})`).join(", ") || 0, task.contributions,
+  ]);
+  return [table(["task", "collected", "waiting", "without a sum", "contributions"], rows)];
+}
+
+export function budgetOf({ tasks, together }) {
+  const parts = [table(["task", "a day", "a year"], tasks.map(({ task, day, year }) => [task, epsilonOf(day), year ? epsilonOf(year) : "no promise"]))];
+  if (together) {
+    parts.push(make("p", {}, `Together, a year of all days: ${epsilonOf(together.year)}. A device ends it after ${together.days_until_cap} days, at its cap of ε = ${together.max_life_epsilon} for life.`));
+  } else if (tasks.length) parts.push(make("p", { class: "loud" }, "A trial: one party runs both aggregators, and nobody is protected from it."));
+  return parts;
+}
+
+/** `change(version)` rolls back; `change(null)` lifts a rollback. */
+export function versionsOf({ versions, rolled_back_to: held, history }, change) {
+  const parts = [make("p", {}, `${versions} versions.`)];
+  if (held) parts.push(make("p", { class: "loud" }, `Rolled back to ${held.slice(0, 12)}. `, make("button", { type: "button", onclick: () => change(null) }, "Lift")));
+  const rows = history.map(({ version, made, sums, reason, usable }) => [
+    make("code", {}, version.slice(0, 12)), new Date(1000 * made).toISOString().slice(0, 16).replace("T", " "), sums, reason,
+    usable && version !== held ? make("button", { type: "button", onclick: () => change(version) }, "Roll back") : "",
+  ]);
+  if (rows.length) parts.push(table(["version", "made (UTC)", "sums", "why", ""], rows));
+  return parts;
+}
+
+export function healthOf(running) {
+  const { refused, aggregators } = running ?? { refused: {}, aggregators: {} };
+  const parts = Object.entries(aggregators).map(([name, how]) => make("p", { class: how === "does not answer" ? "loud" : "" }, `${name}: ${how}`));
+  const rows = Object.entries(refused);
+  return [...parts, rows.length ? table(["refused since the start", "how often"], rows) : make("p", { class: "soft" }, "Nothing was refused since the start.")];
+}
+
+function epsilonOf({ epsilon, delta, unit, adjacency, adversary, scope, status }) {
+  const shown = epsilon === "inf" ? "∞" : Number(epsilon).toPrecision(3);
+  return `ε = ${shown}${delta ? `, δ = ${delta}` : ""} per ${unit} (${adjacency}), against the ${adversary}, ${scope}, ${status}`;
+}
+
+function shown({ mean, se }) {
+  return mean === null ? "unknown" : `${mean.toFixed(4)} ± ${se.toFixed(4)}`;
+}
+
+function table(heads, rows) {
+  const kind = (value) => (typeof value === "number" ? "number" : "");
+  return make("table", {},
+    make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))),
+    make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((value) => make("td", { class: kind(value) }, typeof value === "number" ? String(value) : value))))),
+  );
+}
