@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.data.news import Articles, Impressions, NewsData
-from discreet.data.split import half_of_readers, split_at, with_validation
+from discreet.data.split import half_of_readers, readers_who_train, split_at, with_validation
 from discreet.errors import DiscreetError
 
 
@@ -88,3 +88,19 @@ def test_the_half_is_decided_by_the_seed():
     chosen = [frozenset(half_of_readers(data, seed).splits["train"].reader.tolist()) for seed in (1, 1, 2)]
     assert chosen[0] == chosen[1] != chosen[2]
     assert [len(readers) for readers in chosen] == [50, 50, 50]
+
+
+def test_readers_and_half_say_who_trains():
+    data = news(range(200), 10)
+    every = readers_who_train(data, None, False, 3)
+    assert every is data
+    for count in (1, 2, len(data.readers)):
+        some = readers_who_train(data, count, False, 3)
+        assert len(np.unique(some.splits["train"].reader)) == count
+        assert some.splits["dev"] is data.splits["dev"]
+    half = readers_who_train(data, None, True, 3).splits["train"]
+    assert np.array_equal(half.reader, half_of_readers(data, 3).splits["train"].reader)
+    with pytest.raises(DiscreetError, match="choose one"):
+        readers_who_train(data, 1, True, 3)
+    with pytest.raises(DiscreetError, match="readers"):
+        readers_who_train(data, len(data.readers) + 1, False, 3)

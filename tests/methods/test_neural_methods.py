@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
@@ -12,12 +13,17 @@ from discreet.evaluation.metrics import ranking_metrics
 from discreet.methods.dp_fedavg import DPFedAvg
 from discreet.methods.learnt import parameter_count
 from discreet.methods.method import TrainingTask
+from discreet.methods.method_registry import make_method
 from discreet.methods.published.centralized import Centralized
 from discreet.methods.published.dp_fedrec import DPFedRec
 from discreet.methods.published.fednewsrec import FedNewsRec
 from discreet.methods.published.fedrec import FedRec
+from discreet.methods.published.noised_gradients import add_gaussian
 from discreet.methods.published.privaterec import PrivateRec
+from discreet.methods.published.serving import attention_noise_scale
+from discreet.methods.settings import settings_of
 from discreet.privacy.guarantee import Scope, Status, Unit
+from discreet.privacy.mechanisms.gaussian import gaussian_delta
 from discreet.privacy.mechanisms.mechanism import Calibration
 from discreet.training.rounds import Server
 
@@ -114,6 +120,50 @@ def test_exact_calibration_has_more_noise_than_the_paper():
         exact = dataclasses.replace(method, calibration=Calibration.EXACT)
         assert exact.noise_scale(coordinates) > 50 * method.noise_scale(coordinates)
         assert dataclasses.replace(method, epsilon=math.inf).noise_scale(coordinates) == 0
+
+
+def test_gaussian_noise_is_claimed_by_the_papers_formula_and_true_by_the_analytic_one():
+    state = {"weight": np.zeros(9, np.float32)}
+    paper = DPFedRec(rounds=4, epsilon=10.0, delta=1e-5)
+    assert paper.noise_scale(9) == pytest.approx(2 * 0.005 / 10 * math.sqrt(2 * math.log(1.25e5)))
+    told = paper.guarantee(state)
+    assert (told.claimed_epsilon, told.delta, told.status) == (10.0, 1e-5, Status.CLAIMED)
+    assert gaussian_delta(told.epsilon, paper.noise_scale(9) / (2 * 0.005 * 2)) == pytest.approx(1e-5, rel=1e-6)
+    exact = dataclasses.replace(paper, calibration=Calibration.EXACT, rounds=1)
+    assert exact.guarantee(state).epsilon == pytest.approx(10.0, rel=1e-6)
+    assert exact.noise_scale(9) == exact.noise_scale(10**6)  # Gaussian noise does not grow with the dimension
+    served = dataclasses.replace(paper, epsilon_serving=10.0)
+    assert served.serving(400, 0).guarantee().epsilon > 10
+    assert dataclasses.replace(served, calibration=Calibration.EXACT).serving(400, 0).guarantee().epsilon == 10
+    attention = PrivateRec(epsilon_serving=10.0, delta=1e-5).serving(96, 0)
+    assert (attention.guarantee().claimed_epsilon, attention.guarantee().delta) == (pytest.approx(10), 1e-5)
+    with pytest.raises(DiscreetError, match="Gaussian"):
+        PrivateRec(delta=0.5)
+
+
+def test_summed_gaussian_noise_has_the_spread_of_the_clients_noise(task):
+    setup = DPFedRec(rounds=1).setup(task, 1)
+    gradient = {"a": torch.zeros(200, 200)}
+    add_gaussian(gradient, 0.5, np.array([1.0, 2.0, 2.0]), setup, 1)
+    assert gradient["a"].std().item() == pytest.approx(0.5 * 3, rel=0.02)
+
+
+def test_a_noise_scale_in_place_of_epsilon_is_claimed_as_the_papers_do():
+    method = FedNewsRec(laplace_scale=0.015)
+    assert method.epsilon == pytest.approx(2 * 0.005 / 0.015)
+    assert method.noise_scale(10**6) == pytest.approx(0.015)
+    told = method.guarantee({"weight": np.zeros(9, np.float32)})
+    assert told.epsilon == pytest.approx(9 * 300 * told.claimed_epsilon)
+    assert DPFedRec(laplace_scale=0.001).epsilon == pytest.approx(10)
+    private = PrivateRec(laplace_scale=0.3)
+    assert private.epsilon == pytest.approx(math.log(0.2 + 0.8 * math.exp(1 / 0.3)))
+    scale = attention_noise_scale(private.epsilon, 3, 1.0, 0.2, Calibration.PAPER)
+    assert scale == pytest.approx(0.3, rel=1e-3)
+    assert make_method("fednewsrec", settings_of(method)) == method
+    for wrong in ({"laplace_scale": 0.0}, {"laplace_scale": 0.1, "calibration": "exact"}):
+        for kind in (FedNewsRec, DPFedRec, PrivateRec):
+            with pytest.raises(DiscreetError, match="laplace_scale"):
+                kind(**wrong)
 
 
 def test_privaterec_keeps_labels_as_algorithm_3_says():

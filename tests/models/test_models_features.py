@@ -109,7 +109,7 @@ def test_what_a_model_needs_and_the_table_lacks_is_said(articles: Articles):
 
 def test_a_new_plm_nr_ranks_as_the_content_baseline_does(table: ArticleTable):
     """Untrained, scores are those of the mean of the clicks' text vectors, up to a scale."""
-    model = make_model("plm_nr", "published", table, 0, heads=4, size=32)
+    model = make_model("plm_nr", "frozen", table, 0, heads=4, size=32)
     texts = table.vectors[:-1]
     clicks = torch.tensor([[table.anonymous, 7, 8, 9]])
     vectors = encode_all(model, table)

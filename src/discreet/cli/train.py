@@ -10,7 +10,9 @@ import typer
 
 from discreet.cli.options import (
     AsJson,
+    Half,
     Overwrite,
+    Readers,
     Seed,
     Settings,
     Text,
@@ -68,6 +70,8 @@ def train(
     ] = None,
     settings: Settings = None,
     text: Text = "auto",
+    readers: Readers = None,
+    half: Half = False,
     engine: Annotated[
         Engine, typer.Option(help="This process (local), or Flower: its simulation, or the nodes of a --superlink.")
     ] = Engine.LOCAL,
@@ -113,6 +117,7 @@ def train(
     inputs = [data, *([validate] if validate else []), *paths_of(text)]
     check_run_folder(out, resume, overwrite, inputs)
     from discreet.data.open import open_with_train
+    from discreet.data.split import readers_who_train
     from discreet.edge.node.in_process import hosts_in_process, on_one_machine
     from discreet.methods.method import TrainingTask
     from discreet.methods.method_registry import make_method
@@ -137,6 +142,8 @@ def train(
         chosen_settings["epsilon"] = budgets[0]
     assert method is not None
     chosen = make_method(method, chosen_settings)
+    if superlink is not None and (readers is not None or half):
+        raise DiscreetError("--readers and --half choose among the readers of a data set; nodes have their own")
     if superlink is not None and (engine is Engine.LOCAL or nodes is not None):
         raise DiscreetError("--superlink says which nodes there are: it goes with --engine flower, without --nodes")
     if superlink is None and validate is not None:
@@ -146,7 +153,7 @@ def train(
     if superlink is not None:
         _on_deployment(chosen, superlink, data, validate, text, seed, out, resume, overwrite, patience)
         return _tell(Run.load(out), out, as_json)
-    task = TrainingTask(open_with_train(data), text)
+    task = TrainingTask(readers_who_train(open_with_train(data), readers, half, seed), text)
 
     def trained(federation: Federation | None) -> Run:
         how = {"resume": resume, "overwrite": overwrite}

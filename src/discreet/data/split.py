@@ -57,3 +57,16 @@ def some_readers(data: NewsData, share: float, seed: int) -> NewsData:
     trains[drawn[: math.ceil(share * len(data.readers))]] = True
     train = data.splits["train"]
     return replace(data, splits={**data.splits, "train": train.select(trains[train.reader])})
+
+
+def readers_who_train(data: NewsData, count: int | None, half: bool, seed: int) -> NewsData:
+    """What `--readers` and `--half` ask for: so many readers train, or half of all; all, without either."""
+    if count is not None and half:
+        raise DiscreetError("--readers says how many readers train, and so does --half; choose one")
+    if half:
+        return half_of_readers(data, seed)
+    if count is None:
+        return data
+    if not 1 <= count <= len(data.readers):
+        raise DiscreetError(f"--readers {count}: {data.name} has {len(data.readers)} readers")
+    return some_readers(data, count / len(data.readers) - 1e-12, seed)

@@ -38,7 +38,7 @@ class InRounds(Method):
 
     Attributes:
         model: The model's name.
-        preset: Its sizes: `small`, or as `published`.
+        preset: Its sizes: `small`, or as `published`; `plm_nr` has `frozen` too, published sizes over fixed vectors.
         model_settings: All settings of the model, in place of the preset's.
         rounds: How many rounds are trained.
         fraction: The share r of the readers that take part in a round.

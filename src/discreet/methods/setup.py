@@ -16,6 +16,7 @@ from discreet.models.features import ArticleTable, ReaderNumbers
 from discreet.models.language_model import token_table
 from discreet.models.model_registry import build_model
 from discreet.models.news_model import Needs, Titles
+from discreet.progress import notice
 from discreet.text.encode import WORD_VECTORS_VARIABLE, TextVectors
 from discreet.text.word_vectors import read_word_vectors
 from discreet.text.words import Vocabulary
@@ -142,7 +143,13 @@ def title_vectors(task: TrainingTask, needs: Needs) -> TitleVectors | None:
 
 
 def _public_words(words: Sequence[str]) -> NDArray[np.float32] | None:
-    path = os.environ.get(WORD_VECTORS_VARIABLE)
-    if not words or not path:
+    if not words:
         return None
-    return read_word_vectors(Path(path), only=set(words)).for_vocabulary(Vocabulary(list(words)))
+    path = os.environ.get(WORD_VECTORS_VARIABLE)
+    if not path:
+        notice(f"words start at random: ${WORD_VECTORS_VARIABLE} names no file of word vectors, such as GloVe's")
+        return None
+    found = read_word_vectors(Path(path), only=set(words))
+    known = len(set(words) & set(found.words))
+    notice(f"words start from {Path(path).name}: {known:,} of {len(words):,} are in it, the others start at zero")
+    return found.for_vocabulary(Vocabulary(list(words)))

@@ -2,9 +2,10 @@
 
 Wu, Wu, Qi, Huang: Empowering news recommendation with pre-trained language models. SIGIR 2021.
 
-With no trainable layers the language model never changes, so its vectors are computed once, beside the articles, and
-the model is a small head over them. It starts from what the vectors already know: projected so that their dot products
-stay as they are, and readers as the mean of their clicks. Untrained, it ranks as the content baseline does.
+The paper trains the last two layers of the language model, and so does the preset `published`. With no trainable
+layers (the presets `frozen` and `small`) the language model never changes, so its vectors are computed once, beside the
+articles, and the model is a small head over them. It starts from what the vectors already know: projected so that their
+dot products stay as they are, and readers as the mean of their clicks. Untrained, it ranks as `content` does.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ class PLMNR(NewsModel):
 
     name: ClassVar[str] = "plm_nr"
     PRESETS: ClassVar = {
-        "published": PLMNRSettings(),
+        "published": PLMNRSettings(trainable_layers=2),
+        "frozen": PLMNRSettings(),
         "small": PLMNRSettings(heads=4, **(SMALL | {"size": 96})),
     }
 

@@ -16,15 +16,26 @@ import numpy as np
 from torch import Tensor
 
 from discreet.data.news import Impressions
+from discreet.errors import DiscreetError
 from discreet.methods.in_rounds import Federated
 from discreet.methods.learnt import learnt, parameter_count, score_learnt
 from discreet.methods.method import Scores, State, TrainingTask
-from discreet.methods.published.noised_gradients import add_laplace, check_clip, coordinates, laplace_guarantee
-from discreet.methods.published.serving import checked_calibration, vector_serving
+from discreet.methods.published.noised_gradients import (
+    add_gaussian,
+    add_laplace,
+    check_clip,
+    claimed_by_scale,
+    coordinates,
+    gaussian_guarantee,
+    laplace_guarantee,
+    published_sigma,
+)
+from discreet.methods.published.serving import check_delta, checked_calibration, vector_serving
 from discreet.methods.ranking import Serving
 from discreet.methods.round_server import Federation, is_simulated, open_server, sums_over
 from discreet.methods.setup import ALL_READERS, Part, Setup, prepare
 from discreet.privacy.guarantee import Guarantee, Unit
+from discreet.privacy.mechanisms.gaussian import analytic_multiplier
 from discreet.privacy.mechanisms.mechanism import Calibration
 from discreet.training.objective import Parameters
 from discreet.training.optimisers import FedAdam, Optimiser
@@ -43,11 +54,18 @@ class DPFedRec(Federated):
     As published the scale is S/ε with S = 2θ, the L2 diameter. Laplace noise needs the L1 diameter, 2θ√d: a claimed ε
     is √d times as large in truth, in every round. Calibration `exact` scales to that. The clip bounds all that a reader
     sends, so the guarantee is the user's, not only a click's.
+
+    Attributes:
+        delta: Above 0 the noise is Gaussian: σ = S/ε·√(2 ln(1.25/δ)) as published, the analytic Gaussian's if `exact`.
+        laplace_scale: λ, the scale of the Laplace noise, in place of ε, which is then the paper's 2θ/λ.
+        clip: θ.
     """
 
     name: ClassVar[str] = "dp_fedrec"
 
     epsilon: float = 10.0
+    delta: float = 0.0
+    laplace_scale: float | None = None
     clip: float = 0.005
     calibration: Calibration = Calibration.PAPER
 
@@ -55,6 +73,13 @@ class DPFedRec(Federated):
         super().__post_init__()
         object.__setattr__(self, "calibration", checked_calibration(self.calibration))
         check_clip(self.name, self.clip)
+        check_delta(self.name, self.delta)
+        if self.delta and self.laplace_scale is not None:
+            raise DiscreetError(
+                f"{self.name}: with a delta the noise is Gaussian, and laplace_scale is another noise's"
+            )
+        claim = claimed_by_scale(self.name, self.laplace_scale, self.clip, self.epsilon, self.calibration)
+        object.__setattr__(self, "epsilon", claim)
 
     def setup(
         self, task: TrainingTask, seed: int, part: Part = ALL_READERS, randomness: Randomness | None = None
@@ -88,7 +113,8 @@ class DPFedRec(Federated):
         weights = np.ones(len(chosen))
         gradients = client_gradients(setup.network, setup.table, parameters, samples)
         summed = sum_clients(gradients, weights, clip_norms(self.clip))
-        add_laplace(summed.gradient, self.noise_scale(coordinates(parameters)), weights, setup, number)
+        add_noise = add_gaussian if self.delta else add_laplace
+        add_noise(summed.gradient, self.noise_scale(coordinates(parameters)), weights, setup, number)
         loss, count = (summed.losses.sum(), len(samples)) if parties is None else (0.0, 0)
         return ReadersSum(summed.gradient, weights.sum(), loss, count).to_lattice()
 
@@ -105,8 +131,15 @@ class DPFedRec(Federated):
         return FedAdam(self.rate, tau=1e-6)
 
     def noise_scale(self, coordinates: int) -> float:
-        """λ, the diameter over ε, as published or the true one; 0 for ε = ∞."""
+        """λ, the diameter over ε, as published or the true one, or the Gaussian's σ; 0 for ε = ∞."""
         paper = self.calibration is Calibration.PAPER
+        if self.delta and not math.isinf(self.epsilon):
+            sigma = (
+                published_sigma(1.0, self.epsilon, self.delta)
+                if paper
+                else analytic_multiplier(self.epsilon, self.delta)
+            )
+            return 2 * self.clip * sigma
         return (2 * self.clip if paper else self.diameter(coordinates)) / self.epsilon
 
     def diameter(self, coordinates: int) -> float:
@@ -116,6 +149,16 @@ class DPFedRec(Federated):
     def guarantee(self, state: State) -> Guarantee:
         """For a user, over all rounds: √d times what is claimed for each."""
         d = parameter_count(state)
+        if self.delta:
+            return gaussian_guarantee(
+                epsilon=self.epsilon,
+                delta=self.delta,
+                diameter=2 * self.clip,
+                scale=self.noise_scale(d),
+                rounds=self.rounds,
+                calibration=self.calibration,
+                history_clicks=self.history_clicks,
+            )
         return laplace_guarantee(
             epsilon=self.epsilon,
             diameter=self.diameter(d),
@@ -128,7 +171,7 @@ class DPFedRec(Federated):
 
     def serving(self, size: int, seed: int) -> Serving:
         """On the device, or the noised vector (VDP) of PrivateRec's comparison."""
-        return vector_serving(self.epsilon_serving, size, seed, self.calibration)
+        return vector_serving(self.epsilon_serving, size, seed, self.calibration, self.delta)
 
     def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
         """Rank with the trained model."""

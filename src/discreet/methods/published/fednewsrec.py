@@ -17,7 +17,13 @@ from discreet.data.news import Impressions
 from discreet.methods.in_rounds import Federated
 from discreet.methods.learnt import learnt, parameter_count, score_learnt
 from discreet.methods.method import Scores, State, TrainingTask
-from discreet.methods.published.noised_gradients import add_laplace, check_clip, coordinates, laplace_guarantee
+from discreet.methods.published.noised_gradients import (
+    add_laplace,
+    check_clip,
+    claimed_by_scale,
+    coordinates,
+    laplace_guarantee,
+)
 from discreet.methods.published.serving import checked_calibration, vector_serving
 from discreet.methods.ranking import Serving
 from discreet.methods.round_server import Federation, is_simulated, open_server, sums_over
@@ -41,11 +47,16 @@ class FedNewsRec(Federated):
     `epsilon` is the paper's 2δ/λ, which holds for one coordinate in one round. A gradient has d coordinates, and all of
     them move when a click changes, so a round costs d times as much: ε = 2δd/λ. Calibration `exact` scales λ to that.
     |B_u| is sent in clear: under substitution it is public; under adding or removing a click nothing bounds the loss.
+
+    Attributes:
+        laplace_scale: λ, the scale of the noise, in place of ε, which is then the paper's 2δ/λ.
+        clip: δ, the bound on each coordinate.
     """
 
     name: ClassVar[str] = "fednewsrec"
 
     epsilon: float = 2 / 3
+    laplace_scale: float | None = None
     rate: float = 0.5
     clip: float = 0.005
     calibration: Calibration = Calibration.PAPER
@@ -54,6 +65,8 @@ class FedNewsRec(Federated):
         super().__post_init__()
         object.__setattr__(self, "calibration", checked_calibration(self.calibration))
         check_clip(self.name, self.clip)
+        claim = claimed_by_scale(self.name, self.laplace_scale, self.clip, self.epsilon, self.calibration)
+        object.__setattr__(self, "epsilon", claim)
 
     def setup(
         self, task: TrainingTask, seed: int, part: Part = ALL_READERS, randomness: Randomness | None = None

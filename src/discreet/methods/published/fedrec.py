@@ -18,7 +18,7 @@ from discreet.data.news import Impressions
 from discreet.methods.in_rounds import Federated
 from discreet.methods.learnt import learnt, score_learnt
 from discreet.methods.method import Scores, State, TrainingTask
-from discreet.methods.published.serving import checked_calibration, vector_serving
+from discreet.methods.published.serving import check_delta, checked_calibration, vector_serving
 from discreet.methods.ranking import Serving
 from discreet.methods.round_server import Federation, is_simulated, open_server, sums_over
 from discreet.methods.setup import ALL_READERS, Part, Setup, prepare
@@ -37,16 +37,18 @@ from discreet.training.simulator import summed_gradient
 class FedRec(Federated):
     """Gradients of a share of the readers are averaged in each round; histories stay, but gradients tell of them.
 
-    Training has no noise. `calibration` is that of the noised vector, where one is served.
+    Training has no noise. `calibration` and `delta` are those of the noised vector, where one is served.
     """
 
     name: ClassVar[str] = "fedrec"
 
     calibration: Calibration = Calibration.PAPER
+    delta: float = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "calibration", checked_calibration(self.calibration))
+        check_delta(self.name, self.delta)
 
     @property
     def epsilon(self) -> float | None:
@@ -101,7 +103,7 @@ class FedRec(Federated):
 
     def serving(self, size: int, seed: int) -> Serving:
         """On the device, or the noised vector of DP-FedRec (VDP)."""
-        return vector_serving(self.epsilon_serving, size, seed, self.calibration)
+        return vector_serving(self.epsilon_serving, size, seed, self.calibration, self.delta)
 
     def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
         """Rank with the trained model."""

@@ -22,13 +22,19 @@ from discreet.errors import DiscreetError
 from discreet.methods.in_rounds import Federated
 from discreet.methods.learnt import learnt, score_learnt
 from discreet.methods.method import Scores, State, TrainingTask
-from discreet.methods.published.serving import NoisedAttention, attention, attention_noise_scale, checked_calibration
+from discreet.methods.published.serving import (
+    NoisedAttention,
+    attention,
+    attention_noise_scale,
+    check_delta,
+    checked_calibration,
+)
 from discreet.methods.ranking import Serving
 from discreet.methods.round_server import Federation, is_simulated, open_server, sums_over
 from discreet.methods.setup import ALL_READERS, Part, Setup, prepare
 from discreet.privacy.guarantee import Guarantee, Scope, Status
 from discreet.privacy.mechanisms.mechanism import Calibration
-from discreet.training.draws import laplace
+from discreet.training.draws import gaussian, laplace
 from discreet.training.objective import Objective, Parameters
 from discreet.training.optimisers import FedAdam, Optimiser
 from discreet.training.parties import Parties
@@ -50,6 +56,8 @@ class PrivateRec(Federated):
 
     Attributes:
         basis: B, the number of basis vectors.
+        delta: Above 0 the attention's noise is Gaussian.
+        laplace_scale: λ, the scale of the attention's noise, in place of ε, which is then what the paper claims for it.
         theta: The clip of the attention, for which the paper names no value; 1 never acts, as its line 8.
         padding: p, with which a click is replaced by the anonymous article.
     """
@@ -57,6 +65,8 @@ class PrivateRec(Federated):
     name: ClassVar[str] = "privaterec"
 
     epsilon: float = 10.0
+    delta: float = 0.0
+    laplace_scale: float | None = None
     basis: int = 3
     theta: float = 1.0
     padding: float = 0.2
@@ -68,6 +78,9 @@ class PrivateRec(Federated):
         if self.basis < 2 or not 0 <= self.padding < 1 or not 0 < self.theta < math.inf:
             raise DiscreetError(f"{self.name}: basis must be at least 2, padding at least 0 and below 1, theta above 0")
 
+        check_delta(self.name, self.delta)
+        if self.laplace_scale is not None:
+            object.__setattr__(self, "epsilon", self.claimed_by_scale(self.laplace_scale))
         if self.needs.candidate_aware:
             raise DiscreetError(f"{self.name} noises a reader's vector, and model {self.model} has none to noise")
 
@@ -113,13 +126,24 @@ class PrivateRec(Federated):
             return samples.with_masked_clicks(self.padding).with_randomness(
                 np.zeros((len(samples.view_client), self.basis))
             )
-        scale = attention_noise_scale(self.epsilon, self.basis, self.theta, self.padding, self.calibration)
-        noise = laplace(samples.view_uniforms("attention", self.basis), scale)
+        scale = attention_noise_scale(
+            self.epsilon, self.basis, self.theta, self.padding, self.calibration, delta=self.delta
+        )
+        noise = (gaussian if self.delta else laplace)(samples.view_uniforms("attention", self.basis), scale)
         return (
             samples.with_masked_clicks(self.padding)
             .with_randomness(noise)
             .with_permuted_labels(self.keep_probability(samples.slate_size))
         )
+
+    def claimed_by_scale(self, scale: float) -> float:
+        """The ε that Algorithm 2 claims for Laplace noise of a scale λ: ε₀ = θ/λ, and ε = ln(p + (1−p)·e^ε₀)."""
+        if not 0 < scale < math.inf or self.delta or self.calibration is not Calibration.PAPER:
+            raise DiscreetError(
+                f"{self.name}: laplace_scale is the paper's λ: above 0, with calibration=paper and without delta"
+            )
+        inner = self.theta / scale  # ln(p + (1−p)·e^x) = x + ln(1 − p + p·e^−x), which never overflows
+        return inner + math.log1p(self.padding * math.expm1(-inner))
 
     def keep_probability(self, slate_size: NDArray[np.integer]) -> NDArray[np.float64]:
         """e^β/(k + e^β) with β = max(0, ln(k·e^ε/(C − 1))) (Algorithm 3, line 17)."""
@@ -156,7 +180,7 @@ class PrivateRec(Federated):
         """The noised attention of Algorithm 1; on the device the same mixture of the basis, without noise."""
         length = self.chosen_model.history_length
         epsilon, padding = (math.inf, 0.0) if self.epsilon_serving is None else (self.epsilon_serving, self.padding)
-        return NoisedAttention(epsilon, self.basis, self.theta, padding, length, seed, self.calibration)
+        return NoisedAttention(epsilon, self.basis, self.theta, padding, length, seed, self.calibration, self.delta)
 
     def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
         """Rank with the trained model."""

@@ -15,11 +15,14 @@ import torch
 from torch import Tensor
 
 from discreet.errors import DiscreetError
+from discreet.methods.published.noised_gradients import published_sigma
 from discreet.methods.ranking import OnDevice, Serving
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 from discreet.privacy.mechanisms.attention import ClippedAttention, positive_weights, private_attention
+from discreet.privacy.mechanisms.gaussian import analytic_multiplier
 from discreet.privacy.mechanisms.mechanism import Calibration
 from discreet.privacy.mechanisms.padding import RandomPadding
+from discreet.privacy.participation_cost import gaussian_epsilon
 
 VDP_CLIP = 0.001
 """The clipping threshold θ of DP-FedRec's user embedding (PrivateRec, section 4); for the attention it names none."""
@@ -27,10 +30,11 @@ VDP_CLIP = 0.001
 
 @dataclass(frozen=True)
 class NoisedVector:
-    """Vanilla DP user embedding, VDP (PrivateRec, section 3.2.1): clip u to θ in L2, add Laplace noise, send it.
+    """Vanilla DP user embedding, VDP (PrivateRec, section 3.2.1): clip u to θ in L2, add noise, send it.
 
-    As published the scale is 2θ/ε. Laplace noise needs the L1 diameter, 2θ√d, so the true ε is √d times the claim;
-    `exact` scales to that.
+    As published the scale of Laplace noise is 2θ/ε. It needs the L1 diameter, 2θ√d, so the true ε is √d times the
+    claim; `exact` scales to that. With δ > 0 the noise is Gaussian, for which the L2 diameter 2θ is the right one;
+    σ = 2θ/ε·√(2 ln(1.25/δ)) keeps its promise for ε ≤ 1 only, and `exact` is the analytic Gaussian.
     """
 
     epsilon: float
@@ -38,19 +42,33 @@ class NoisedVector:
     seed: int
     calibration: Calibration = Calibration.EXACT
     padding: float = 0.0
+    delta: float = 0.0
 
     def __call__(self, parameters: Mapping[str, Tensor], readers: Tensor) -> Tensor:
         """The clipped vectors with noise; without noise for ε = ∞."""
         clipped = clip_norm(readers, VDP_CLIP)
         if math.isinf(self.epsilon):
             return clipped
-        noise = np.random.default_rng([self.seed, 2]).laplace(0.0, self._scale, tuple(clipped.shape))
+        generator = np.random.default_rng([self.seed, 2])
+        draw = generator.normal if self.delta else generator.laplace
+        noise = draw(0.0, self._scale, tuple(clipped.shape))
         return clipped + torch.from_numpy(noise.astype(np.float32))
 
     @property
     def _scale(self) -> float:
-        diameter = 2 * VDP_CLIP * (math.sqrt(self.size) if self.calibration is Calibration.EXACT else 1.0)
-        return diameter / self.epsilon
+        exact = self.calibration is Calibration.EXACT
+        if self.delta:
+            multiplier = analytic_multiplier(self.epsilon, self.delta)
+            return 2 * VDP_CLIP * (multiplier if exact else published_sigma(1.0, self.epsilon, self.delta))
+        return 2 * VDP_CLIP * (math.sqrt(self.size) if exact else 1.0) / self.epsilon
+
+    @property
+    def _true_epsilon(self) -> float:
+        if self.calibration is Calibration.EXACT:
+            return self.epsilon
+        if self.delta:
+            return gaussian_epsilon(self._scale / (2 * VDP_CLIP), self.delta)
+        return self.epsilon * math.sqrt(self.size)
 
     def guarantee(self) -> Guarantee:
         """Of one release. The bound is a diameter, so it protects the whole history, not only one click."""
@@ -58,8 +76,8 @@ class NoisedVector:
             return Guarantee.unprotected("reader vector without noise", Scope.RELEASE)
         paper = self.calibration is Calibration.PAPER
         return Guarantee(
-            epsilon=self.epsilon * (math.sqrt(self.size) if paper else 1.0),
-            delta=0.0,
+            epsilon=self._true_epsilon,
+            delta=self.delta,
             unit=Unit.USER,
             adjacency=Adjacency.SUBSTITUTE,
             adversary=Adversary.SERVER,
@@ -81,19 +99,23 @@ class NoisedAttention:
     history_length: int
     seed: int
     calibration: Calibration = Calibration.EXACT
+    delta: float = 0.0
 
     def __call__(self, parameters: Mapping[str, Tensor], readers: Tensor) -> Tensor:
         """ũ = Σ α̃ᵢ bᵢ for each reader."""
         weights = attention(readers, parameters["basis"], self.theta)
         if not math.isinf(self.epsilon):
-            noise = np.random.default_rng([self.seed, 2]).laplace(0.0, self.scale, tuple(weights.shape))
+            generator = np.random.default_rng([self.seed, 2])
+            noise = (generator.normal if self.delta else generator.laplace)(0.0, self.scale, tuple(weights.shape))
             weights = torch.from_numpy(positive_weights(weights.double().numpy() + noise)).to(readers.dtype)
         return weights @ parameters["basis"]
 
     @property
     def scale(self) -> float:
-        """The Laplace scale, in units of the attention weights."""
-        return attention_noise_scale(self.epsilon, self.basis, self.theta, self.padding, self.calibration)
+        """The scale of Laplace noise, or the Gaussian's σ, in units of the attention weights."""
+        return attention_noise_scale(
+            self.epsilon, self.basis, self.theta, self.padding, self.calibration, delta=self.delta
+        )
 
     def guarantee(self) -> Guarantee:
         """Of one release."""
@@ -105,13 +127,22 @@ class NoisedAttention:
             theta=self.theta,
             padding=self.padding,
             history_length=self.history_length,
+            delta=self.delta,
             calibration=self.calibration,
         ).guarantee()
 
 
-def vector_serving(epsilon: float | None, size: int, seed: int, calibration: Calibration) -> Serving:
+def vector_serving(
+    epsilon: float | None, size: int, seed: int, calibration: Calibration, delta: float = 0.0
+) -> Serving:
     """On the device if there is no `epsilon`, or with the noised vector (VDP) of PrivateRec's comparison."""
-    return OnDevice() if epsilon is None else NoisedVector(epsilon, size, seed, calibration)
+    return OnDevice() if epsilon is None else NoisedVector(epsilon, size, seed, calibration, delta=delta)
+
+
+def check_delta(name: str, delta: float) -> None:
+    """Refuse a δ that is no small probability; 0 means Laplace noise."""
+    if not 0 <= delta < 0.1:
+        raise DiscreetError(f"{name}: delta must be at least 0 (Laplace noise) and below 0.1 (Gaussian), not {delta}")
 
 
 def checked_calibration(calibration: str) -> Calibration:
@@ -133,10 +164,18 @@ def clip_norm(vectors: Tensor, bound: float) -> Tensor:
     return vectors / (norms / bound).clamp(min=1.0)
 
 
-def attention_noise_scale(epsilon: float, basis: int, theta: float, padding: float, calibration: Calibration) -> float:
-    """The Laplace scale of Algorithm 2: S/ε₀ with S = θ as published, or with the true Δ₁."""
+def attention_noise_scale(
+    epsilon: float, basis: int, theta: float, padding: float, calibration: Calibration, *, delta: float = 0.0
+) -> float:
+    """The scale of Algorithm 2's noise: Laplace's S/ε₀ with S = θ as published, or with the true Δ₁; σ for δ > 0."""
     mechanism = private_attention(
-        epsilon=epsilon, dimension=basis, theta=theta, padding=padding, history_length=1, calibration=calibration
+        epsilon=epsilon,
+        dimension=basis,
+        theta=theta,
+        padding=padding,
+        history_length=1,
+        delta=delta,
+        calibration=calibration,
     )
     inner = mechanism.inner if isinstance(mechanism, RandomPadding) else mechanism
     assert isinstance(inner, ClippedAttention)
