@@ -20,6 +20,7 @@ from discreet.cli import (
     reproduce,
     serve,
     status,
+    submit,
     train,
     vendors,
     vendors_share,
@@ -69,6 +70,7 @@ app.command()(demo.demo)
 app.add_typer(data.app, name="data")
 app.command()(train.train)
 app.command()(evaluate.evaluate)
+app.command()(submit.submit)
 app.command()(compare.compare)
 app.command()(audit.audit)
 app.command()(serve.serve)
