@@ -9,6 +9,7 @@ import pytest
 from tests_support import make_articles, make_impressions, make_news
 
 import discreet
+from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
 from discreet.experiments import provenance
 from discreet.experiments.cache import MeasurementCache
@@ -117,3 +118,14 @@ def test_a_lifetime_includes_what_serving_sends(calibration):
     served = with_serving(dataclasses.replace(on_device, epsilon_serving=1.0), training)
     assert served.epsilon == math.inf
     assert served.claimed_epsilon == training.claimed_epsilon
+
+
+def test_trainings_side_by_side_give_what_they_give_one_after_the_other(tmp_path):
+    task = TrainingTask(news_world(30, seed=3), "hashed")
+    methods = list(variants(["popularity", "fedrec", "fcf"], {"model": "nrms", "rounds": 2, "fraction": 0.2}, []))
+    one, several = (
+        compare(task, methods, "dev", [0, 1], MeasurementCache(tmp_path / str(jobs)), jobs=jobs) for jobs in (1, 2)
+    )
+    for alone, together in zip(one.results, several.results, strict=True):
+        for first, second in zip(alone.runs, together.runs, strict=True):
+            assert all(np.array_equal(first.values[metric], second.values[metric]) for metric in first.values)

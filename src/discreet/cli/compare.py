@@ -12,9 +12,11 @@ import typer
 
 from discreet.cli.options import (
     AsJson,
+    Device,
     Format,
     Fresh,
     Half,
+    Jobs,
     NewsPath,
     Readers,
     Seed,
@@ -61,6 +63,8 @@ def compare(
     ] = "accuracy",
     readers: Readers = None,
     half: Half = False,
+    jobs: Jobs = 1,
+    device: Device = "cpu",
     fresh: Fresh = False,
     out: Annotated[
         Path, typer.Option(help="Folder for report.html, comparison.json and .md, plots and measurements.")
@@ -94,7 +98,9 @@ def compare(
     from discreet.methods.method import TrainingTask
     from discreet.methods.method_registry import BASELINES
     from discreet.methods.published.paper_presets import paper_preset
+    from discreet.training.device import use_device
 
+    use_device(device)
     given = {**parse_settings(settings, several=True), **({"model": model} if model else {})}
     budgets: Sequence[float] = parse_epsilons(epsilon)
     names = [name.strip() for name in methods.split(",")] if methods is not None else list(BASELINES)
@@ -112,6 +118,7 @@ def compare(
         range(seed, seed + seeds),
         MeasurementCache(out / "measurements", fresh),
         beyond=metrics == "all",
+        jobs=jobs,
     )
     save_report(comparison, out, shlex.join(["discreet", *sys.argv[1:]]))
     if as_json:

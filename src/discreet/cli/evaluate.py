@@ -10,6 +10,7 @@ import typer
 
 from discreet.cli.options import (
     AsJson,
+    Device,
     NewsPath,
     RunPath,
     Seed,
@@ -33,6 +34,7 @@ def evaluate(
             " commas, inf for no noise). The same model ranking on the device, which sends nothing, stands beside it."
         ),
     ] = None,
+    device: Device = "cpu",
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -53,7 +55,9 @@ def evaluate(
     from discreet.methods.in_rounds import InRounds
     from discreet.methods.method import TrainingTask
     from discreet.methods.run import Run
+    from discreet.training.device import use_device
 
+    use_device(device)
     trained = Run.load(run)
     method = trained.method
     budgets = parse_epsilons(epsilon_serving, "--epsilon-serving")

@@ -69,6 +69,14 @@ Readers = Annotated[
     int | None, typer.Option("--readers", min=1, help="So many readers, drawn at random, train; all are tested.")
 ]
 
+Device = Annotated[
+    str, typer.Option("--device", help="Where torch computes: cpu, cuda, or auto (cuda if it is there).")
+]
+Jobs = Annotated[
+    int,
+    typer.Option("--jobs", min=1, help="How many trainings go side by side, in processes; the results are the same."),
+]
+
 console = Console()
 
 

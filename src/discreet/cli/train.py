@@ -10,6 +10,7 @@ import typer
 
 from discreet.cli.options import (
     AsJson,
+    Device,
     Half,
     Overwrite,
     Readers,
@@ -72,6 +73,7 @@ def train(
     text: Text = "auto",
     readers: Readers = None,
     half: Half = False,
+    device: Device = "cpu",
     engine: Annotated[
         Engine, typer.Option(help="This process (local), or Flower: its simulation, or the nodes of a --superlink.")
     ] = Engine.LOCAL,
@@ -125,7 +127,9 @@ def train(
     from discreet.methods.published.paper_presets import PAPER_PRESETS
     from discreet.methods.run import Run
     from discreet.methods.training import federated, train_to_run
+    from discreet.training.device import use_device
 
+    use_device(device)
     paper = PAPER_PRESETS.get(preset or "")
     if method is None and paper is None:
         raise DiscreetError("say how to train: --method, or a paper's --preset; 'discreet list' names both")

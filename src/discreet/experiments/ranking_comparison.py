@@ -18,6 +18,7 @@ from discreet.errors import DiscreetError
 from discreet.evaluation.beyond import BEYOND, beyond_accuracy
 from discreet.evaluation.metrics import METRICS, RankingMetrics, ranking_metrics
 from discreet.experiments.cache import MeasurementCache
+from discreet.experiments.jobs import side_by_side
 from discreet.experiments.provenance import own_code
 from discreet.experiments.ranking_results import Comparison, MethodResult
 from discreet.methods.baselines import Baseline
@@ -27,7 +28,7 @@ from discreet.methods.method_registry import has_setting, make_method, plain_set
 from discreet.methods.settings import settings_of
 from discreet.models.model_registry import MODELS
 from discreet.privacy.guarantee import Guarantee
-from discreet.progress import detail, track
+from discreet.progress import detail, notice, track
 
 
 def variants(names: Sequence[str], settings: Mapping[str, Any], epsilons: Sequence[float]) -> Iterator[Method]:
@@ -58,31 +59,60 @@ def compare(
     cache: MeasurementCache,
     *,
     beyond: bool = False,
+    jobs: int = 1,
 ) -> Comparison:
-    """Train and measure every method with every seed on one split; `beyond` accuracy too, if asked."""
-    impressions = split_of(task.data, split)
+    """Train and measure every method with every seed on one split; `beyond` accuracy too, if asked.
+
+    With several `jobs` trainings go side by side, each in a process of its own; what comes out is the same.
+    """
+    split_of(task.data, split)
     data = [task.data.fingerprint, task.text_identity, split]
-    jobs = [(method, seed) for method in methods for seed in seeds]
     measured: dict[tuple[Method, int], Measurement] = {}
-    trained: dict[int, tuple[Method, State]] = {}
-    for method, seed in track(jobs, "Comparing methods"):
+    keys: dict[tuple[Method, int], list[Any]] = {}
+    trainings: dict[tuple[Method, int], list[Method]] = {}
+    for method, seed in ((method, seed) for method in methods for seed in seeds):
         model = [] if method.model is None else [MODELS[method.model]]
-        key = [*data, own_code(type(method), *model), settings_of(method), seed]
-        found = _cached(cache, method.name, key, METRICS + BEYOND if beyond else METRICS)
+        keys[method, seed] = [*data, own_code(type(method), *model), settings_of(method), seed]
+        found = _cached(cache, method.name, keys[method, seed], METRICS + BEYOND if beyond else METRICS)
         if found is None:
-            detail(f"{method.name}, seed {seed}: training and measuring")
-            training = _training(method)
-            if seed not in trained or trained[seed][0] != training:
-                trained[seed] = training, training.train(task, seed)
-            found = measure(task, method, trained[seed][1], impressions, seed, beyond=beyond)
-            _keep(cache, method.name, key, found)
-        measured[method, seed] = found
+            trainings.setdefault((_training(method), seed), []).append(method)
+        else:
+            measured[method, seed] = found
+    todo = [_Job(training, seed, tuple(own), split, beyond) for (training, seed), own in trainings.items()]
+    if jobs > 1 and len(todo) > 1:
+        notice(f"{len(todo)} trainings, {min(jobs, len(todo))} at a time")
+        done = side_by_side(_train_and_measure, task, todo, min(jobs, len(todo)))
+        steps = track(done, "Comparing methods", total=len(todo))
+    else:
+        steps = track(((job, _train_and_measure(task, job)) for job in todo), "Comparing methods", total=len(todo))
+    for job, several in steps:
+        for method, found in zip(job.methods, several, strict=True):
+            measured[method, job.seed] = found
+            _keep(cache, method.name, keys[method, job.seed], found)
     told_apart = _told_apart(methods)
     results = [
         replace(result_of(method, [measured[method, seed] for seed in seeds]), variant=told_apart[method])
         for method in methods
     ]
     return Comparison(task.data.name, split, results, list(seeds), task.text_identity)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One training, and the methods that rank with it."""
+
+    training: Method
+    seed: int
+    methods: tuple[Method, ...]
+    split: str
+    beyond: bool
+
+
+def _train_and_measure(task: TrainingTask, job: _Job) -> list[Measurement]:
+    detail(f"{job.training.name}, seed {job.seed}: training and measuring")
+    state = job.training.train(task, job.seed)
+    impressions = split_of(task.data, job.split)
+    return [measure(task, method, state, impressions, job.seed, beyond=job.beyond) for method in job.methods]
 
 
 def _training(method: Method) -> Method:

@@ -65,7 +65,7 @@ def learnt(method: InRounds, task: TrainingTask, setup: Setup, done: Checkpoint,
     if titles := title_vectors(task, method.needs):
         extras[titles.what] = titles.centre
     if fixed := fixed_parts(model):
-        extras |= {name: buffer.numpy() for name, buffer in fixed.items()}
+        extras |= {name: buffer.cpu().numpy() for name, buffer in fixed.items()}
         extras[_FIXED] = pack_names(list(fixed))
     return {**{name: value.numpy() for name, value in done.parameters.items()}, **extras}
 

@@ -19,6 +19,7 @@ from discreet.methods.method import Scores
 from discreet.models.features import ArticleTable, encode_all
 from discreet.privacy.guarantee import Guarantee
 from discreet.progress import track
+from discreet.training.device import moved
 from discreet.training.layout import by_length, compact, gather, history_bucket
 from discreet.training.network import Network
 from discreet.training.objective import Objective
@@ -70,6 +71,7 @@ def score_impressions(
 ) -> Scores:
     """A score for each shown article. A history that several impressions share is served once: a device memoises it."""
     model = network.load(parameters)
+    parameters = moved(dict(parameters), network.device)
     if network.candidate_aware or table.reader_numbers is not None:
         return _one_by_one(network, table, parameters, impressions, serving)
     bounds = np.stack((impressions.history_start, impressions.history_stop), axis=1)
@@ -86,7 +88,9 @@ def score_impressions(
     sizes = np.bincount(owner, minlength=len(histories))
     readers = _encode_readers(network, vectors, clicked, sizes, int(anonymous[0]))
     of_shown = history.reshape(-1)[impressions.impression_of_shown]
-    return _pairs(network, parameters, serving(parameters, readers), vectors, of_shown, shown)
+    here = {name: value.cpu() for name, value in parameters.items()}  # what is served is noised in main memory
+    served = serving(here, readers.cpu()).to(network.device)
+    return _pairs(network, parameters, served, vectors, of_shown, shown)
 
 
 @torch.no_grad()
@@ -101,7 +105,8 @@ def _one_by_one(
     model, sizes = network.model, impressions.slate_sizes
     order = np.argsort(sizes, kind="stable")
     scores = np.empty(len(impressions.shown))
-    objective = Objective(lambda values, readers, _: serving(values, readers))
+    here = {name: value.cpu() for name, value in parameters.items()}
+    objective = Objective(lambda _, readers, __: serving(here, readers.cpu()).to(network.device))
     pair = model.history_length * model.settings.query_size
     for part in track(_pieces(order, max(1, _NUMBERS // (pair * int(sizes.max(initial=1))))), "Impressions"):
         places, owner = spans(impressions.slate[part], impressions.slate[part + 1])
@@ -124,8 +129,9 @@ def _one_by_one(
             target=np.zeros(len(part), np.int64),
             slate_size=sizes[part].astype(np.int32),
         )
-        found, _ = compact(samples, table, model.history_length).scores(network, parameters, objective)
-        scores[places] = found.double().numpy()[owner, column]
+        layout = moved(compact(samples, table, model.history_length), network.device)
+        found, _ = layout.scores(network, parameters, objective)
+        scores[places] = found.double().cpu().numpy()[owner, column]
     return scores
 
 
@@ -135,11 +141,11 @@ def _encode_readers(
 ) -> Tensor:
     model = network.model
     starts = np.cumsum(sizes) - sizes
-    readers = torch.zeros(len(sizes), model.reader_size)
+    readers = torch.zeros(len(sizes), model.reader_size, device=network.device)
     parts = [part for group in by_length(sizes, 1000) for part in _pieces(group, _HISTORIES)]
     for part in track(parts, "Readers"):
         nobody = np.full(len(part), anonymous)
-        bucket = history_bucket(clicks, starts[part], sizes[part], nobody, model.history_length)
+        bucket = moved(history_bucket(clicks, starts[part], sizes[part], nobody, model.history_length), network.device)
         readers[torch.from_numpy(part)] = model.encode_readers(gather(vectors, bucket.clicks), bucket.copies)
     return readers
 
@@ -158,7 +164,9 @@ def _pairs(
     for part in _pieces(np.arange(len(shown)), at_once):
         u, t = readers[torch.from_numpy(reader[part])], vectors[torch.from_numpy(shown[part])]
         found = network.score(parameters, u, t.unsqueeze(1)).squeeze(1)
-        scores[part] = (found if found.dim() == 1 else found[:, 0]).numpy()  # of several tasks the first one ranks
+        scores[part] = (
+            (found if found.dim() == 1 else found[:, 0]).cpu().numpy()
+        )  # of several tasks the first one ranks
     return scores
 
 

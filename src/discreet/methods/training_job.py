@@ -73,7 +73,7 @@ class Description:
             raise DiscreetError(f"model {method.model} knows readers by their number, and nodes do not share those")
         titles = title_vectors(task, method.needs)
         source, centre = (titles.vectors.source, titles.centre) if titles else ("", np.zeros(0, np.float32))
-        fixed = {name: part.numpy() for name, part in fixed_parts(setup.network.model).items()}
+        fixed = {name: part.cpu().numpy() for name, part in fixed_parts(setup.network.model).items()}
         catalogue = catalogue_digest(task.data.articles)
         promise = str(promised(method, setup.start))
         return cls(method, setup.seed, task.text, source, centre, catalogue, simulated, fixed, promise)

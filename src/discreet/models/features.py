@@ -200,7 +200,7 @@ def encode_all(model: NewsModel, table: ArticleTable, rows: Rows | None = None) 
     vectors: Tensor | None = None
     for part in track(_parts(lengths[order]), "Articles"):
         chosen = order[part]
-        encoded = model.encode_articles(table.batch(index[chosen]))
+        encoded = model.encode_articles(table.batch(index[chosen]).to(model.device))
         if vectors is None:
             vectors = encoded.new_empty(len(index), model.size)
         vectors[chosen] = encoded

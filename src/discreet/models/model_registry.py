@@ -152,7 +152,7 @@ def fixed_words(model: NewsModel) -> NDArray[np.float32] | None:
     """The vectors of words that a model reads and does not train; None where there are none."""
     for _, words in _word_tables(model):
         if not isinstance(words.vectors, torch.nn.Parameter):
-            return np.asarray(words.vectors.numpy(), np.float32)
+            return np.asarray(words.vectors.cpu().numpy(), np.float32)
     return None
 
 

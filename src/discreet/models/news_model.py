@@ -122,6 +122,10 @@ class ArticleBatch:
     vectors: Tensor | None = None
     reader: Tensor | None = None
 
+    def to(self, device: torch.device) -> ArticleBatch:
+        """The same on a device."""
+        return ArticleBatch(**{name: None if part is None else part.to(device) for name, part in vars(self).items()})
+
 
 class NewsModel(nn.Module, ABC):
     """A model: one encoder for articles, one for readers, and a score. It is made of settings and its table's sizes.
@@ -146,6 +150,11 @@ class NewsModel(nn.Module, ABC):
         """Length of a reader's vector."""
         self.history_length = settings.history_length
         """How many of the latest clicks a reader's vector is made of; shorter histories are padded to it."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model lives."""
+        return next((one.device for one in (*self.parameters(), *self.buffers())), torch.device("cpu"))
 
     @classmethod
     @abstractmethod

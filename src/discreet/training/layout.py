@@ -45,7 +45,10 @@ class HistoryBucket:
 
 @dataclass(frozen=True)
 class RoundLayout:
-    """All that a forward pass needs. Encoded articles and histories stand in the order of their buckets."""
+    """All that a forward pass needs. Encoded articles and histories stand in the order of their buckets.
+
+    `by_view` are the samples in the order of their views, `bucket_samples` how many of them each bucket has.
+    """
 
     articles: list[ArticleBatch]
     histories: list[HistoryBucket]
@@ -54,6 +57,8 @@ class RoundLayout:
     target: Tensor
     randomness: Tensor | None
     positions: int
+    by_view: Tensor
+    bucket_samples: list[int]
     article_masks: Tensor | None = None
     reader_masks: Tensor | None = None
 
@@ -80,18 +85,13 @@ class RoundLayout:
 
     def _matches(self, network: Network, parameters: Mapping[str, Tensor], vectors: Tensor) -> Tensor:
         """Scores of each sample's candidates by a model whose readers depend on them; histories go by bucket."""
-        found, order, first = [], [], 0
-        for bucket in self.histories:
-            inside = (self.sample_view >= first) & (self.sample_view < first + len(bucket.clicks))
-            samples = torch.nonzero(inside).flatten()
+        found, first = [], 0
+        for bucket, samples in zip(self.histories, torch.split(self.by_view, self.bucket_samples), strict=True):
             views = self.sample_view[samples] - first
-            clicks = gather(vectors, bucket.clicks[views])
-            found.append(
-                network.match(parameters, clicks, bucket.copies[views], gather(vectors, self.candidates[samples]))
-            )
-            order.append(samples)
+            clicks, candidates = gather(vectors, bucket.clicks[views]), gather(vectors, self.candidates[samples])
+            found.append(network.match(parameters, clicks, bucket.copies[views], candidates))
             first += len(bucket.clicks)
-        return torch.cat(found)[torch.argsort(torch.cat(order))]
+        return torch.cat(found)[torch.argsort(self.by_view)]
 
     def _encode(self, network: Network, parameters: Mapping[str, Tensor], batch: ArticleBatch) -> Tensor:
         if self.positions <= KEPT_POSITIONS:
@@ -148,14 +148,17 @@ def compact(
     if reader is not None:
         batches = [replace(batch, reader=reader[bucket]) for batch, bucket in zip(batches, buckets, strict=True)]
     reader_masks = dropout.readers(samples)
+    sample_view = _inverse(view_order)[samples.sample_view]
     return RoundLayout(
         articles=batches,
         histories=histories,
-        sample_view=torch.from_numpy(_inverse(view_order)[samples.sample_view]),
+        sample_view=torch.from_numpy(sample_view),
         candidates=torch.from_numpy(candidates.reshape(samples.candidates.shape)),
         target=torch.from_numpy(samples.target),
         randomness=None if samples.randomness is None else torch.from_numpy(samples.randomness[view_order]),
         positions=int(lengths.sum()) + len(rows),
+        by_view=torch.from_numpy(np.argsort(sample_view, kind="stable")),
+        bucket_samples=np.diff(np.searchsorted(np.sort(sample_view), np.cumsum([0, *map(len, view_buckets)]))).tolist(),
         article_masks=dropout.articles(samples, rows[order]),
         reader_masks=None if reader_masks is None else reader_masks[view_order],
     )

@@ -9,14 +9,19 @@ import torch
 from torch import Tensor, nn
 
 from discreet.models.news_model import ArticleBatch, NewsModel
+from discreet.training.device import chosen_device
 from discreet.training.objective import Parameters
 
 
 class Network:
-    """The encoders of a model, called with explicit parameters. What the model does not train stays in the model."""
+    """The encoders of a model, called with explicit parameters. What the model does not train stays in the model.
+
+    It lives on the device that was chosen when it was made. Parameters are copied out of it to main memory.
+    """
 
     def __init__(self, model: NewsModel) -> None:
-        self.model = model
+        self.device = chosen_device()
+        self.model = model.to(self.device)
         self.candidate_aware = type(model).needs(model.settings).candidate_aware
         self._calls = _Calls(model)
         self._names = [name for name, value in model.named_parameters() if value.requires_grad]
@@ -24,7 +29,7 @@ class Network:
     def parameters(self) -> Parameters:
         """A copy of all that the model trains, by name, as it stands in the model now."""
         own = dict(self.model.named_parameters())
-        return {name: own[name].detach().clone() for name in self._names}
+        return {name: own[name].detach().clone().cpu() for name in self._names}
 
     def load(self, parameters: Mapping[str, Tensor]) -> NewsModel:
         """Write parameters back into the model (those of other names belong to the method) and return it."""

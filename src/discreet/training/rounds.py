@@ -14,6 +14,7 @@ same bits as one that was not.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -21,7 +22,7 @@ from types import TracebackType
 import torch
 
 from discreet.errors import DiscreetError
-from discreet.progress import notice, track
+from discreet.progress import in_short, notice, track
 from discreet.training.checkpoint import Checkpoint, CheckpointFile
 from discreet.training.objective import Parameters
 from discreet.training.optimisers import Optimiser
@@ -39,6 +40,9 @@ class RoundResult:
     loss: float
     nodes: tuple[int, ...] = (0,)
 
+
+LONG = 60.0
+"""Seconds of training that are worth an estimate beforehand."""
 
 Watcher = Callable[[Checkpoint, RoundResult], float | None]
 """Called after every round; returns an AUC for the curve where it has looked at one."""
@@ -82,8 +86,14 @@ class Server:
             self._save()
 
     def __iter__(self) -> Iterator[int]:
-        """The numbers of the rounds that are left. Each takes one `step`."""
-        return iter(track(range(self.state.round + 1, self._rounds + 1), "Rounds"))
+        """The numbers of the rounds that are left. Each takes one `step`. The first two tell how long it will take."""
+        began, first = time.monotonic(), self.state.round + 1
+        for number in track(range(first, self._rounds + 1), "Rounds"):
+            yield number
+            if number == first + 1:
+                left = (time.monotonic() - began) / 2 * (self._rounds - number)
+                if left > LONG:
+                    notice(f"{self._rounds - number} rounds are left: about {in_short(left)}")
 
     def step(self, result: RoundResult) -> None:
         """End the round: move the model. A round without a usable answer changes nothing but the count.

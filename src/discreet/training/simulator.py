@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from discreet.models.features import ArticleTable
+from discreet.training.device import moved
 from discreet.training.dropout import Dropout
 from discreet.training.layout import RoundLayout, compact
 from discreet.training.network import Network
@@ -52,10 +53,10 @@ def summed_gradient(
     objective: Objective = Objective(),  # noqa: B008 (frozen)
 ) -> SummedGradient:
     """The weighted sum of all clients' gradients, by one backward pass: Σ_u w_u ∂L_u/∂Θ = ∂(Σ_u w_u L_u)/∂Θ."""
-    leaves = {name: value.detach().requires_grad_() for name, value in parameters.items()}
+    leaves = _leaves(network, parameters)
     losses = _layout(network, table, samples).losses(network, leaves, objective)
-    weight = torch.from_numpy(np.asarray(weights, dtype=np.float64)[samples.sample_client]).to(losses.dtype)
-    return SummedGradient(gradient_of(losses @ weight, leaves), _client_losses(samples, losses))
+    weight = torch.from_numpy(np.asarray(weights, dtype=np.float64)[samples.sample_client]).to(losses)
+    return SummedGradient(_to_memory(gradient_of(losses @ weight, leaves)), _client_losses(samples, losses))
 
 
 def client_gradients(
@@ -78,12 +79,12 @@ def client_gradients(
     if not alone and _work(table, parameters, samples) < STACKED_WORK:
         yield from _stacked(network, table, parameters, samples, objective)
         return
-    leaves = {name: value.detach().requires_grad_() for name, value in parameters.items()}
+    leaves = _leaves(network, parameters)
     for position in range(len(samples.clients)):
         own = samples.select(np.array([position]))
         losses = _layout(network, table, own).losses(network, leaves, objective)
         gradient = {name: value.unsqueeze(0) for name, value in gradient_of(losses.sum(), leaves).items()}
-        yield ClientGradients(np.array([position]), gradient, _client_losses(own, losses))
+        yield ClientGradients(np.array([position]), _to_memory(gradient), _client_losses(own, losses))
 
 
 def _stacked(
@@ -98,11 +99,23 @@ def _stacked(
         positions = np.sort(order[start : start + together])
         own = samples.select(positions)
         clients = stack(own, table, network.model.history_length, Dropout.of(network.model))
-        yield ClientGradients(positions, *clients.gradients(network, parameters, objective))
+        there = moved(dict(parameters), network.device)
+        gradients, losses = moved(clients, network.device).gradients(network, there, objective)
+        yield ClientGradients(positions, _to_memory(gradients), losses)
 
 
 def _layout(network: Network, table: ArticleTable, samples: Samples) -> RoundLayout:
-    return compact(samples, table, network.model.history_length, dropout=Dropout.of(network.model))
+    layout = compact(samples, table, network.model.history_length, dropout=Dropout.of(network.model))
+    return moved(layout, network.device)
+
+
+def _leaves(network: Network, parameters: Mapping[str, Tensor]) -> Parameters:
+    """Parameters to differentiate by, on the network's device."""
+    return {name: value.detach().to(network.device).requires_grad_() for name, value in parameters.items()}
+
+
+def _to_memory(gradients: Parameters) -> Parameters:
+    return {name: value.cpu() for name, value in gradients.items()}
 
 
 def _work(table: ArticleTable, parameters: Mapping[str, Tensor], samples: Samples) -> float:
@@ -125,7 +138,7 @@ def client_differences(
     for position in range(len(samples.clients)):
         own = samples.select(np.array([position]))
         layout = _layout(network, table, own)
-        local = {name: value.detach() for name, value in parameters.items()}
+        local = {name: value.detach().to(network.device) for name, value in parameters.items()}
         before = np.zeros(1)
         for step in range(steps):
             leaves = {name: value.requires_grad_() for name, value in local.items()}
@@ -134,10 +147,11 @@ def client_differences(
                 before = _client_losses(own, losses)
             gradient = gradient_of(losses.mean(), leaves)
             local = {name: (value - rate * gradient[name]).detach() for name, value in leaves.items()}
+        local = _to_memory(local)
         differences = {name: (value - local[name]).unsqueeze(0) for name, value in parameters.items()}
         yield ClientGradients(np.array([position]), differences, before)
 
 
 def _client_losses(samples: Samples, losses: Tensor) -> NDArray[np.float64]:
-    values: NDArray[np.float64] = losses.detach().double().numpy()
+    values: NDArray[np.float64] = losses.detach().double().cpu().numpy()
     return np.asarray(np.bincount(samples.sample_client, values, len(samples.clients)), dtype=np.float64)

@@ -66,7 +66,7 @@ class Stack:
 
         each = torch.func.vmap(torch.func.grad_and_value(loss), in_dims=(None, 0, 0))
         gradients, losses = each(dict(parameters), self.articles, tensors)
-        return gradients, losses.detach().double().numpy()
+        return gradients, losses.detach().double().cpu().numpy()
 
 
 def stack(samples: Samples, table: ArticleTable, history_length: int, dropout: Dropout = NONE) -> Stack:

@@ -1,0 +1,57 @@
+"""Where torch computes: the processor, or a GPU. Parameters and sums stay in main memory between rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from discreet.errors import DiscreetError
+
+DEVICES = ("cpu", "cuda", "auto")
+_chosen: ContextVar[str] = ContextVar("device", default="cpu")
+
+T = TypeVar("T")
+
+
+def use_device(name: str) -> None:
+    """Compute on `cpu`, `cuda`, or `auto`: a GPU if there is one.
+
+    Raises:
+        DiscreetError: there is no such device.
+    """
+    if name not in DEVICES:
+        raise DiscreetError(f"--device is one of {', '.join(DEVICES)}, not '{name}'")
+    there = torch.cuda.is_available()
+    if name == "cuda" and not there:
+        raise DiscreetError("--device cuda: torch finds no GPU here; leave the option out, or install torch for CUDA")
+    _chosen.set("cuda" if there and name != "cpu" else "cpu")
+
+
+def chosen_device() -> torch.device:
+    """Where networks are made."""
+    return torch.device(_chosen.get())
+
+
+def moved(values: T, device: torch.device) -> T:
+    """A tensor, or what holds tensors (a mapping, a list, a frozen dataclass), on a device; the rest stays as it is."""
+    if device.type == "cpu":
+        return values
+    found: T = _moved(values, device)
+    return found
+
+
+def _moved(values: Any, device: torch.device) -> Any:
+    if isinstance(values, Tensor):
+        return values.to(device)
+    if isinstance(values, Mapping):
+        return {name: _moved(value, device) for name, value in values.items()}
+    if isinstance(values, list):
+        return [_moved(value, device) for value in values]
+    if hasattr(values, "__dataclass_fields__"):
+        return replace(values, **{field.name: _moved(getattr(values, field.name), device) for field in fields(values)})
+    return values

@@ -1,0 +1,62 @@
+"""Where torch computes: the choice, and that nothing of a round stays behind on another device."""
+
+import numpy as np
+import pytest
+import torch
+from small_log import make_impressions, make_table
+
+from discreet.errors import DiscreetError
+from discreet.models.model_registry import make_model
+from discreet.training import device
+from discreet.training.clients import Clients
+from discreet.training.device import chosen_device, moved, use_device
+from discreet.training.dropout import Dropout
+from discreet.training.layout import compact
+from discreet.training.network import Network
+from discreet.training.objective import Objective, gradient_of
+from discreet.training.stacked import stack
+
+SIZES = {"size": 8, "query_size": 6, "history_length": 10, "title_words": 9, "word_size": 5, "dropout": 0.2}
+
+
+@pytest.fixture(autouse=True)
+def back_to_the_processor():
+    yield
+    use_device("cpu")
+
+
+def test_cuda_is_refused_where_there_is_none_and_auto_takes_what_is_there(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    use_device("auto")
+    assert chosen_device() == torch.device("cpu")
+    with pytest.raises(DiscreetError, match="finds no GPU"):
+        use_device("cuda")
+    with pytest.raises(DiscreetError, match="one of cpu, cuda, auto"):
+        use_device("gpu")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    use_device("auto")
+    assert chosen_device() == torch.device("cuda")
+    use_device("cpu")
+    assert chosen_device() == torch.device("cpu")
+
+
+@pytest.mark.parametrize(("name", "changes"), [("nrms", {"heads": 2}), ("dkn", {"entity_size": 3}), ("npa", {})])
+def test_all_of_a_round_moves(monkeypatch, name, changes):
+    """On torch's device without values, a tensor that was left on the processor stops the computation."""
+    monkeypatch.setattr(device, "chosen_device", lambda: torch.device("meta"))
+    monkeypatch.setattr("discreet.training.network.chosen_device", lambda: torch.device("meta"))
+    table = make_table(reader_id=name == "npa")
+    network = Network(make_model(name, "small", table, 3, **SIZES, **changes))
+    clients = Clients.from_impressions(make_impressions(), history_length=10)
+    samples = clients.draw(np.arange(len(clients)), seed=1, round_=2)
+    leaves = {
+        key: value.to("meta").requires_grad_() for key, value in network.model.named_parameters() if value.requires_grad
+    }
+    dropout = Dropout.of(network.model)
+    layout = moved(compact(samples, table, 10, dropout=dropout), network.device)
+    losses = layout.losses(network, leaves, Objective())
+    assert losses.device.type == "meta"
+    assert losses.shape == (len(samples),)
+    assert {value.device.type for value in gradient_of(losses.sum(), leaves).values()} == {"meta"}
+    stacked = moved(stack(samples, table, 10, dropout), network.device)
+    assert {part.device.type for part in (*stacked.articles.values(), stacked.clicks, stacked.weight)} == {"meta"}
