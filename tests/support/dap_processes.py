@@ -18,7 +18,7 @@ from discreet.aggregation.dap.collector import Collector, asking
 from discreet.aggregation.dap.files import read_key, read_token, write_key, write_secret
 from discreet.aggregation.task import Task
 
-PATIENCE = 120.0
+PATIENCE = 900.0
 
 
 def free_port() -> int:

@@ -10,6 +10,7 @@ from discreet.cli import (
     aggregate,
     articles,
     audit,
+    backup,
     compare,
     data,
     database,
@@ -78,6 +79,8 @@ app.command()(status.status)
 app.add_typer(status.app, name="models")
 app.add_typer(articles.app, name="articles")
 app.add_typer(database.app, name="database")
+app.command()(backup.backup)
+app.command()(backup.restore)
 app.add_typer(vendors.app, name="vendors")
 vendors.app.command()(vendors_share.share)
 vendors.app.command()(vendors_share.read)

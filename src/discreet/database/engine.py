@@ -18,7 +18,7 @@ POOL_SECONDS = 3.0
 PATIENT_SECONDS = 60.0
 
 
-def connecting_engine(database: str | Path, *, patient: bool = False) -> Engine:
+def connecting_engine(database: str | Path, *, patient: bool = False, read_only: bool = False) -> Engine:
     """An engine for a SQLite file or a PostgreSQL URL. A patient one has no limits on time, for an operator's work.
 
     A SQLite commit returns when the log is on the disk (WAL, synchronous=FULL): what is acknowledged is kept.
@@ -31,6 +31,8 @@ def connecting_engine(database: str | Path, *, patient: bool = False) -> Engine:
         engine = create_engine(url, pool_pre_ping=not url.startswith("sqlite"), pool_timeout=POOL_SECONDS)
     except (ArgumentError, ImportError) as error:
         raise DiscreetError(f"the database's address cannot be used: {error}") from error
+    if engine.dialect.name == "sqlite" and read_only:
+        return engine  # nothing is set up, since that would write
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _set_up_patient_sqlite if patient else _set_up_sqlite)
     elif engine.dialect.name != "postgresql":

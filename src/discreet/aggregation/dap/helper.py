@@ -61,7 +61,7 @@ class Helper:
 
     def __init__(self, store: Store, sealing: Sealing, agreements: Iterable[Agreement], threads: int = 1) -> None:
         self.store, self.sealing, self._threads = store, sealing, threads
-        self.tasks = {one.task.id: (one, store.number_of(one.task.id)) for one in agreements}
+        self.tasks = {one.task.id: (one, store.open_task(one.task.id, one.task.window_seconds)) for one in agreements}
 
     def start_job(self, task_id: bytes, body: bytes) -> Answer:
         """Verify the reports of an aggregation job and count the valid ones; the same request has the same answer."""

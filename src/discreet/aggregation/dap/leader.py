@@ -84,7 +84,7 @@ class Leader:
         threads: int = 1,
     ) -> None:
         self.store, self.sealing, self.peers, self._threads = store, sealing, peers, threads
-        self.tasks = {one.task.id: (one, store.number_of(one.task.id)) for one in agreements}
+        self.tasks = {one.task.id: (one, store.open_task(one.task.id, one.task.window_seconds)) for one in agreements}
 
     def task(self, task_id: bytes) -> tuple[Agreement, int]:
         """A task, with its number in the database."""

@@ -97,7 +97,9 @@ class LeaderStore(Store):
             if not connection.execute(delete(jobs).where(jobs.c.number == job)).rowcount:
                 return  # another process was first
             closed = self.collected_times(connection, task, (one.time for one in counted))
-            self.add_to_buckets(connection, task, prio3, [one for one in counted if one.time not in closed])
+            first = self.forgotten(connection, task)
+            good = [one for one in counted if one.time not in closed and one.time >= first]
+            self.add_to_buckets(connection, task, prio3, good)
             connection.execute(delete(reports).where((reports.c.task == task) & (reports.c.job == job)))
 
     # Collection jobs
@@ -198,7 +200,7 @@ class LeaderStore(Store):
     def _forget_more(self, connection: Connection, task: int, before: int) -> None:
         old = (reports.c.task == task) & (reports.c.time < before) & reports.c.job.is_(None)
         connection.execute(delete(reports).where(old))
-        connection.execute(delete(collections).where((collections.c.task == task) & (collections.c.end <= before)))
+        connection.execute(delete(collections).where((collections.c.task == task) & (collections.c.start < before)))
 
 
 def _is(task: int, key: bytes) -> Any:

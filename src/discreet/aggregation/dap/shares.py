@@ -16,14 +16,12 @@ from discreet.aggregation.dap.messages import (
     ReportMetadata,
     Role,
 )
-from discreet.aggregation.dap.store import Words
+from discreet.aggregation.dap.store import MAX_SKEW_SECONDS, Words
 from discreet.aggregation.dap.wire import MessageError
 from discreet.aggregation.noise import add_to_share, share_noise
 from discreet.aggregation.prio3 import VerifierInput
 from discreet.errors import DiscreetError
 from discreet.privacy.noise import Noise
-
-MAX_SKEW_SECONDS = 300
 
 
 class Sealing:

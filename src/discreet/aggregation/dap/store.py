@@ -15,15 +15,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Engine, delete, insert, select, tuple_, update
+from sqlalchemy import Connection, Engine, delete, func, insert, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from discreet.aggregation.dap.messages import CHECKSUM_SIZE, Interval
-from discreet.aggregation.dap.tables import answers, buckets, collected, seen, tasks
+from discreet.aggregation.dap.tables import answers, buckets, collected, restores, seen, tasks
 from discreet.aggregation.prio3 import Prio3
 
 Words = NDArray[np.uint64]
 
+MAX_SKEW_SECONDS = 300
+"""How far a clock may be ahead of others: a report may be of a window that begins so much later."""
 _AT_ONCE = 500
 _SWEPT_AT_ONCE = 5000
 
@@ -62,11 +64,19 @@ class Store:
         """Close all connections."""
         self.engine.dispose()
 
-    def number_of(self, task_id: bytes) -> int:
-        """The number by which a task goes in this database."""
+    def open_task(self, task_id: bytes, window_seconds: int) -> int:
+        """The number by which a task goes in this database.
+
+        If the database was put back from a copy, windows may have been collected of which it does not know. So all that
+        had begun then is forgotten.
+        """
         with self.engine.begin() as connection:
             connection.execute(self._insert(tasks).values(id=task_id, forgotten=0).on_conflict_do_nothing())
-            return int(connection.execute(select(tasks.c.number).where(tasks.c.id == task_id)).scalar_one())
+            number = int(connection.execute(select(tasks.c.number).where(tasks.c.id == task_id)).scalar_one())
+            restored = connection.execute(select(func.max(restores.c.time))).scalar()
+        if restored is not None:
+            self.forget(number, (int(restored) + MAX_SKEW_SECONDS) // window_seconds + 1)
+        return number
 
     @contextmanager
     def locked(self, *numbers: int) -> Iterator[Connection]:

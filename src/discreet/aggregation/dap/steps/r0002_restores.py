@@ -7,5 +7,9 @@ revision, down_revision = "0002", "0001"
 
 
 def upgrade() -> None:
-    """Add the table."""
-    op.create_table("dap_restores", sa.Column("time", sa.BigInteger, primary_key=True, autoincrement=False))
+    """Add the table, unless a restore has made it already."""
+    op.create_table(
+        "dap_restores",
+        sa.Column("time", sa.BigInteger, primary_key=True, autoincrement=False),
+        if_not_exists=True,
+    )
