@@ -112,3 +112,12 @@ def task(world):
     from discreet.methods.method import TrainingTask
 
     return TrainingTask(open_news(world), "hashed")
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """The address of a fresh PostgreSQL cluster, one for all tests of a process."""
+    from postgres_cluster import running_cluster
+
+    with running_cluster() as cluster:
+        yield cluster.address

@@ -1,14 +1,7 @@
 """Databases of aggregators: SQLite files, and a throw-away PostgreSQL cluster where its programs are installed."""
 
 import pytest
-from postgres_cluster import fresh_database, running_cluster
-
-
-@pytest.fixture(scope="session")
-def postgres():
-    """The address of a fresh cluster."""
-    with running_cluster() as cluster:
-        yield cluster.address
+from postgres_cluster import fresh_database
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -32,15 +32,14 @@ def without(setup, task, reader):
     return dataclasses.replace(setup, clients=rest)
 
 
-@pytest.mark.parametrize("steps", [1, 3])
-@pytest.mark.parametrize("clip", [0.05, 1.0])
+@pytest.mark.parametrize(("clip", "steps"), [(0.05, 1), (0.05, 3), (1.0, 1)])
 def test_one_reader_moves_the_sum_by_at_most_the_clip(task, clip, steps, tmp_path):
     method = DPFedAvg(clip=clip, local_steps=steps, rounds=30, epsilon=math.inf)
     setup = method.setup(task, 1, randomness=SecretRandomness(BookFile(tmp_path / "all", "all")))
     parameters = setup.start
     whole = method.contribution(setup, parameters, 2, Parties(4, 3))
     moved = []
-    for reader in setup.clients.reader[:12].tolist():
+    for reader in setup.clients.reader[:6].tolist():
         rest = dataclasses.replace(
             without(setup, task, reader), randomness=SecretRandomness(BookFile(tmp_path / str(reader), "rest"))
         )

@@ -48,18 +48,19 @@ def test_seen_rounds_cost_what_dp_accounting_says(multiplier: float, participati
     assert epsilon_seen(multiplier, DELTA, participations) == pytest.approx(peer, rel=2e-3)
 
 
-@pytest.mark.parametrize(
-    ("multiplier", "rate", "rounds"), [(0.8, 1e-3, 2000), (1.43, 0.02, 1500), (1.0, 0.5, 10), (3.4, 0.02, 1500)]
-)
+@pytest.mark.parametrize(("multiplier", "rate", "rounds"), [(0.8, 1e-3, 2000), (1.0, 0.5, 10), (3.4, 0.02, 1500)])
 def test_hidden_rounds_cost_what_dp_accounting_says(multiplier: float, rate: float, rounds: int) -> None:
     event = dp.PoissonSampledDpEvent(rate, dp.GaussianDpEvent(multiplier))
     peer = PLDAccountant(value_discretization_interval=1e-4).compose(event, rounds).get_epsilon(DELTA)
     assert epsilon_hidden(multiplier, DELTA, rate, rounds, rounds) == pytest.approx(peer, rel=5e-3)
 
 
-@pytest.mark.parametrize(("epsilon", "seen", "hidden"), [(1, 23.1, 3.43), (3, 8.46, 1.43), (10, 2.96, 0.77)])
+@pytest.mark.parametrize(("epsilon", "seen", "hidden"), [(3, 8.46, 1.43), (10, 2.96, 0.77)])
 def test_noise_for_fifty_thousand_users(epsilon: float, seen: float, hidden: float) -> None:
-    """Figures found with another grid of the same accountant, before this was written."""
+    """Figures found with another grid of the same accountant, before this was written.
+
+    The figures for ε = 1 and 5 are those of `test_privacy_accounting_users`.
+    """
     assert multiplier_for(epsilon, DELTA, 30) == pytest.approx(seen, rel=2e-3)
     its = multiplier_for(epsilon, DELTA, 1500, hidden=True, rate=0.02, rounds=1500)
     assert its == pytest.approx(hidden, rel=0.015)

@@ -33,9 +33,10 @@ def lines(path: Path) -> list[tuple[str, ...]]:
     return [tuple(line.split()) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def test_killed_at_random_the_ledger_never_counts_too_little(folder):
-    kills = crash("random", folder, 20260105, 240)
-    assert kills >= 200
+@pytest.mark.parametrize("runs", [48, pytest.param(240, marks=pytest.mark.slow)])
+def test_killed_at_random_the_ledger_never_counts_too_little(folder, runs):
+    kills = crash("random", folder, 20260105, runs)
+    assert kills >= runs * 5 // 6
     assert not lines(folder / "errors")
 
     ledger = open_ledger(folder, SetClock(EPOCHS), epsilon=3.0)
@@ -43,7 +44,7 @@ def test_killed_at_random_the_ledger_never_counts_too_little(folder):
     paid = Counter((d.purpose, str(d.last_epoch)) for d in statement.debits)
     made = Counter(lines(folder / "made"))
     outbox = lines(folder / "outbox")
-    assert len(outbox) >= 200, "the devices must have come to release something"
+    assert len(outbox) >= runs * 5 // 6, "the devices must have come to release something"
     assert all(paid[key] >= count for key, count in made.items()), "something was made that was not paid"
     assert all(paid[purpose, epoch] for purpose, epoch, _ in outbox), "something left that was not paid"
     assert sum(made.values()) <= len(statement.debits)

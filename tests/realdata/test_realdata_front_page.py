@@ -11,7 +11,7 @@ from discreet.data.open import open_news
 from discreet.evaluation.metrics import ranking_metrics
 from discreet.text.frozen_language_model import installed_language_model
 
-pytestmark = [pytest.mark.realdata, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.realdata, pytest.mark.slow, pytest.mark.timeout(1200)]
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """Databases to serve from: a SQLite file, and a throw-away PostgreSQL cluster where its programs are installed."""
 
 import pytest
-from postgres_cluster import fresh_database, running_cluster
+from postgres_cluster import fresh_database
 
 from discreet.serving.logs import tell_repeats
 
@@ -9,13 +9,6 @@ from discreet.serving.logs import tell_repeats
 @pytest.fixture(autouse=True)
 def _every_test_logs_anew():
     tell_repeats()
-
-
-@pytest.fixture(scope="session")
-def postgres():
-    """The address of a fresh cluster."""
-    with running_cluster() as cluster:
-        yield cluster.address
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

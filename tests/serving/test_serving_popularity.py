@@ -2,7 +2,7 @@
 
 import json
 import threading
-import time
+from functools import cache
 
 import numpy as np
 import pytest
@@ -29,8 +29,21 @@ def store(database):
     store.close()
 
 
+@pytest.fixture
+def in_sqlite(tmp_path):
+    """For what does not depend on the database."""
+    store = ServerStore(open_engine(tmp_path / "serving.sqlite"))
+    yield store
+    store.close()
+
+
+@cache
+def guarantee(articles, epsilon):
+    return label_mechanism(articles, epsilon).guarantee()
+
+
 def kept(number, articles, positions, epoch=5, epsilon=EPSILON):
-    release = encode(np.sort(positions).astype(np.int64), 1.0, label_mechanism(len(articles), epsilon).guarantee())
+    release = encode(np.sort(positions).astype(np.int64), 1.0, guarantee(len(articles), epsilon))
     name = f"{number:032x}"
     return KeptReport(name, "label", b"", "v", epoch, epoch, release, slate=name, articles=json.dumps(articles))
 
@@ -58,8 +71,8 @@ def learnt(store):
     return popularity.of(IDS)
 
 
-def test_honest_labels_teach_which_articles_are_popular(store):
-    appeal = np.where(np.arange(len(IDS)) < 40, 2.0, 0.8)
+def test_honest_labels_teach_which_articles_are_popular(in_sqlite):
+    store, appeal = in_sqlite, np.where(np.arange(len(IDS)) < 40, 2.0, 0.8)
     store.keep_reports(list(honest(6000, appeal)))
     found = learnt(store)
     assert np.corrcoef(found, appeal)[0, 1] > 0.8
@@ -67,7 +80,8 @@ def test_honest_labels_teach_which_articles_are_popular(store):
     assert 0.2 < found[:40].mean() < 1.0
 
 
-def test_forged_labels_are_no_stronger_than_their_number(store):
+def test_forged_labels_are_no_stronger_than_their_number(in_sqlite):
+    store = in_sqlite
     store.keep_reports(list(honest(3000, np.ones(len(IDS)))))
     store.keep_reports(list(forged(100, "A7")))
     first = learnt(store)[7]
@@ -78,7 +92,8 @@ def test_forged_labels_are_no_stronger_than_their_number(store):
     assert np.abs(np.delete(learnt(store), 7)).max() < 1.0
 
 
-def test_forged_labels_alone_teach_no_large_differences(store):
+def test_forged_labels_alone_teach_no_large_differences(in_sqlite):
+    store = in_sqlite
     store.keep_reports(list(forged(100, "A7")))
     found = learnt(store)
     assert found[7] < 0.7
@@ -287,10 +302,11 @@ def test_start_up_does_not_depend_on_the_number_of_labels(tmp_path):
         connection.exec_driver_sql(
             "UPDATE counters SET value = (SELECT max(number) FROM reports) WHERE name LIKE 'labels counted%'"
         )
+    read, labels = [], store.labels
+    store.labels = lambda *which: [read.append(label) or label for label in labels(*which)]
     popularity = LabelPopularity("v", EPSILON)
-    began = time.process_time()
     popularity.count(store)
     popularity.read(store)
-    assert time.process_time() - began < 0.5  # 18 s when every label was read again
+    assert read == []
     assert np.count_nonzero(popularity.of(IDS)) == SLATE
     store.close()
