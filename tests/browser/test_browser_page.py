@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from chromium import CHROMIUM, WEB
@@ -315,12 +316,14 @@ def test_an_offline_reload_shows_the_page_and_its_news(visit: Visit) -> None:
     visit.complaints.clear()
 
 
-def test_the_worker_keeps_every_file_of_the_page() -> None:
-    text = (WEB / "worker.js").read_text(encoding="utf-8")
-    kept = set(re.findall(r'"(/[^"]*)"', text[text.index("FILES = [") : text.index("];")]))
-    files = {f"/web/{path.relative_to(WEB)}" for path in WEB.rglob("*") if path.is_file()}
-    files = {name for name in files if "/prio3/" not in name and "/sums/" not in name}  # which no page uses yet
-    assert kept == {"/", *files} - {"/web/index.html", "/web/worker.js"}
+def test_the_worker_keeps_every_file_of_the_page(visit: Visit) -> None:
+    asked = visit.open().page.evaluate("() => performance.getEntriesByType('resource').map(({ name }) => name)")
+    loaded = {urlsplit(name).path for name in asked if "/web/" in name}
+    text = visit.page.evaluate("async () => (await fetch('/worker.js')).text()")
+    kept = set(json.loads(text[text.index("[", text.index("const FILES")) : text.index("];") + 1]))
+    assert len(loaded) > 20
+    assert kept >= {"/", "/web/device/sums/contributor.js", "/web/device/prio3/worker.js", *loaded}
+    assert "/web/index.html" not in kept
 
 
 def test_back_closes_the_article_and_does_not_leave(visit: Visit) -> None:

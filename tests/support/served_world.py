@@ -154,10 +154,10 @@ def free_port():
 
 
 @contextlib.contextmanager
-def serving(service, *, limits=NO_RATE_LIMIT, admin_token=None, proxies=None):
+def serving(service, *, limits=NO_RATE_LIMIT, admin_token=None, proxies=None, listener=None, extend=None, foreign=None):
     """Serve a service from a thread of this process, on a free port; yields the base URL when it is ready."""
-    listener = listen("127.0.0.1", 0)
-    server = http_server(create_app(service, limits, admin_token, proxies))
+    listener = listener or listen("127.0.0.1", 0)
+    server = http_server(create_app(service, limits, admin_token, proxies, extend, foreign))
     server.config.timeout_graceful_shutdown = 2
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()

@@ -105,6 +105,14 @@ def serve(
             help="A proxy whose X-Forwarded-For is believed, such as 127.0.0.1 or 10.0.0.0/8; may be given again.",
         ),
     ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ORIGIN",
+            help="A page of this origin may ask this server, such as https://www.news.example; may be given again (by"
+            " default no other origin's page may).",
+        ),
+    ] = None,
     aggregate: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="A leader's configuration: serve it, and the collector, under /dap."),
@@ -156,6 +164,7 @@ def serve(
     from discreet.data.shown_articles import ShownArticles
     from discreet.serving.addresses import Proxies, listen, url_of
     from discreet.serving.feeds.follow import FeedSettings
+    from discreet.serving.foreign_pages import ForeignPages
     from discreet.serving.learning.public_terms import PublicTerms, public_terms
     from discreet.serving.limits import ServerLimits
     from discreet.serving.logs import configure
@@ -165,7 +174,7 @@ def serve(
     if log_level not in ("debug", "info", "warning", "error"):
         raise DiscreetError(f"--log-level is debug, info, warning or error, not '{log_level}'")
     token = read_token(admin_token_file) if admin_token_file else None
-    proxies = Proxies(trusted_proxy or [])
+    proxies, foreign = Proxies(trusted_proxy or []), ForeignPages(allow_origin or [])
     if helper is not None and aggregate is not None:
         raise DiscreetError("--helper embedded makes its own aggregators; leave --aggregate out")
     if helper is not None and workers > 1:
@@ -216,6 +225,8 @@ def serve(
         popularity_weight=1.0 if terms is None else terms.popularity_weight,
         sums=() if sums is None else sums.words,
         experiment=experiment,
+        tasks=() if sums is None else sums.leader.tasks,
+        warning="" if sums is None else sums.warning,
     )
     worker.ready()
     if worker.speaks:
@@ -228,6 +239,7 @@ def serve(
         proxies=proxies,
         admin_token=token,
         extend=None if sums is None else partial(sums.mount, service=service),
+        foreign=foreign,
         level=log_level,
     )
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from discreet.aggregation.task import Task
 from discreet.errors import InputError
 from discreet.privacy.guarantee import shown_epsilon
 from discreet.privacy.ledger import Schedule
@@ -55,6 +56,8 @@ class Offer:
         report_days: How long reports are kept after they have been counted.
         sums: What is said of the sums that devices contribute to, in plain sentences.
         experiment: The arms of which each device draws one, if there is an experiment.
+        tasks: The terms of these sums.
+        warning: What everybody must know of them first; empty if there is nothing.
     """
 
     ranking: Ranking
@@ -66,6 +69,8 @@ class Offer:
     report_days: int = 90
     sums: tuple[str, ...] = ()
     experiment: Experiment | None = None
+    tasks: tuple[Task, ...] = ()
+    warning: str = ""
 
     @property
     def report_epochs(self) -> int:

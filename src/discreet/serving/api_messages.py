@@ -227,6 +227,22 @@ class ReportAnswer(BaseModel):
     status: Literal["kept", "known"]
 
 
+class NoticeSentence(BaseModel):
+    """A sentence of the privacy notice."""
+
+    name: str
+    words: str = Field(description="English, with places for parameters in braces.")
+    parameters: dict[str, str]
+    text: str
+
+
+class NoticeAnswer(BaseModel):
+    """What to tell readers."""
+
+    language: str
+    sentences: list[NoticeSentence]
+
+
 class ModelAnswer(BaseModel):
     """What a device needs to know before it releases anything."""
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
+from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
-from fastapi.staticfiles import StaticFiles
 from pydantic import TypeAdapter
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
@@ -22,11 +20,13 @@ from discreet.serving import api_messages as m
 from discreet.serving.addresses import Proxies
 from discreet.serving.admin_endpoints import administration
 from discreet.serving.catalogue_pages import Sent
-from discreet.serving.docs_page import docs_page
+from discreet.serving.foreign_pages import ForeignPages
 from discreet.serving.gate import MISTAKE, Gate, Metrics
 from discreet.serving.limits import ServerLimits
 from discreet.serving.logs import log, tell_repeats
+from discreet.serving.notice import notice_of
 from discreet.serving.openapi import body_of, with_shared_parts
+from discreet.serving.pages import connects_to, mount_pages
 from discreet.serving.rate import Buckets
 from discreet.serving.readiness import Readiness, closed_in_time
 from discreet.serving.refusal import RequestRefusal
@@ -34,7 +34,6 @@ from discreet.serving.request_reading import JSON, REFUSED, first_problem, read_
 from discreet.serving.service import Service
 from discreet.version import __version__
 
-WEB = Path(__file__).parent / "web"
 T = TypeVar("T")
 Extension = Callable[[FastAPI], None]
 _DAY = 86_400
@@ -47,8 +46,12 @@ def create_app(
     admin_token: str | None = None,
     proxies: Proxies | None = None,
     extend: Extension | None = None,
+    foreign: ForeignPages | None = None,
 ) -> Gate:
-    """The whole server as an ASGI application, which starts and closes `service`; `extend` may add to it."""
+    """The whole server as an ASGI application, which starts and closes `service`; `extend` may add to it.
+
+    `foreign` says which pages of other origins may ask it; none, unless said otherwise.
+    """
     metrics, limits, proxies = Metrics(), limits or ServerLimits(), proxies or Proxies()
 
     @asynccontextmanager
@@ -74,12 +77,13 @@ def create_app(
     app.include_router(_operations(service, metrics))
     if admin_token is not None:
         app.include_router(administration(service, admin_token, metrics))
-    _pages(app, with_admin=admin_token is not None)
+    mount_pages(app, service, with_admin=admin_token is not None)
     _errors(app)
     if extend is not None:
         extend(app)
     with_shared_parts(app, [m.RecommendRequest, m.LabelReport, m.SketchReport, m.NewArticle])
-    return Gate(app, limits, metrics, proxies, {("POST", ranking.path): ranking.app})
+    direct = {("POST", ranking.path): ranking.app}
+    return Gate(app, limits, metrics, proxies, direct, connects_to(service.offer.tasks), foreign)
 
 
 class PlainRoute(APIRoute):
@@ -136,6 +140,11 @@ def _public(service: Service, metrics: Metrics, limits: ServerLimits, proxies: P
     async def page(request: Request, name: str) -> Response:
         """A page of the catalogue. It never changes: its name is the SHA-256 of its bytes."""
         return _sent(request, service.page(name), "public, max-age=31536000, immutable")
+
+    @router.get("/notice", response_model=m.NoticeAnswer)
+    async def notice() -> Response:
+        """What to tell readers: sentences with their parameters, to translate, and in English."""
+        return JSONResponse(notice_of(service.model, service.offer).to_json())
 
     @router.post(
         "/reports",
@@ -195,31 +204,6 @@ def _count_feeds(service: Service, metrics: Metrics) -> None:
         for address, state in service.feeds.states().items() if service.feeds else ():
             metrics.feed_read.labels(address).set(state.read_at)
             metrics.feed_failures.labels(address).set(state.failures)
-
-
-def _pages(app: FastAPI, *, with_admin: bool) -> None:
-    if with_admin:
-
-        @app.get("/admin", include_in_schema=False)
-        async def admin() -> FileResponse:
-            """The operator's page. It holds nothing; its script asks for the token, and with it for the status."""
-            return FileResponse(WEB / "admin.html", headers={"Cache-Control": "no-cache"})
-
-    @app.get("/docs", include_in_schema=False)
-    async def docs() -> HTMLResponse:
-        return HTMLResponse(docs_page(app.openapi()))
-
-    @app.get("/", include_in_schema=False)
-    async def page() -> Response:
-        index = WEB / "index.html"
-        return FileResponse(index) if index.exists() else HTMLResponse(docs_page(app.openapi()))
-
-    @app.get("/worker.js", include_in_schema=False)
-    async def worker() -> FileResponse:
-        """The service worker, from a path that lets it keep the page at / for when there is no connection."""
-        return FileResponse(WEB / "worker.js", media_type="text/javascript", headers={"Cache-Control": "no-cache"})
-
-    app.mount("/web", StaticFiles(directory=WEB, check_dir=False), name="web")
 
 
 def _errors(app: FastAPI) -> None:

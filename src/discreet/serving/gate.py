@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.serving.addresses import Proxies
 from discreet.serving.connections import Crowd
+from discreet.serving.foreign_pages import ForeignPages, Headers
 from discreet.serving.limits import ServerLimits
 from discreet.serving.logs import log_exception, log_seldom
 from discreet.serving.rate import Buckets
@@ -43,7 +44,6 @@ _RESERVED = ("/v1/recommend", "/healthz", "/readyz")
 _LOGINS_PER_SECOND, _LOGINS_AT_ONCE = 0.1, 10
 _CONTENT_POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 _HEADERS = [
-    (b"content-security-policy", _CONTENT_POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"x-frame-options", b"DENY"),
@@ -112,7 +112,10 @@ class Metrics:
 
 
 class Gate:
-    """Passes a request on if it may pass, and dresses the answer. Those in `direct` skip the layers of `app`."""
+    """Passes a request on if it may pass, and dresses the answer. Those in `direct` skip the layers of `app`.
+
+    `connect` are the origins that pages from here may ask besides this one, `foreign` the pages that may ask here.
+    """
 
     def __init__(
         self,
@@ -121,8 +124,13 @@ class Gate:
         metrics: Metrics,
         proxies: Proxies,
         direct: Mapping[tuple[str, str], ASGIApp] | None = None,
+        connect: Sequence[str] = (),
+        foreign: ForeignPages | None = None,
     ) -> None:
         self._direct = direct or {}
+        self._foreign = foreign or ForeignPages()
+        more = f"; connect-src 'self' {' '.join(connect)}" if connect else ""
+        self._headers = [(b"content-security-policy", (_CONTENT_POLICY + more).encode()), *_HEADERS]
         self._app, self._limits, self._metrics, self._proxies = app, limits, metrics, proxies
         self.crowd = Crowd(limits, proxies)
         self._inside = 0
@@ -136,11 +144,15 @@ class Gate:
             return
         began, path = time.perf_counter(), scope["path"]
         address, of_admin = self._proxies.client_of(scope), path.startswith("/v1/admin/")
-        visit = _Visit(receive, send, self._limits.max_admin_body if of_admin else self._limits.max_body)
+        headers = [*self._headers, *self._foreign.headers(scope)]
+        visit = _Visit(receive, send, self._limits.max_admin_body if of_admin else self._limits.max_body, headers)
         refusal = self._refusal(scope, visit.max_body, address, of_admin)
         if refusal is not None:
             await _refuse(visit.send, *refusal)
             self._metrics.refused.labels(str(refusal[0])).inc()
+            return
+        if (allowed := self._foreign.preflight(scope)) is not None:
+            await _answer(send, 204, b"", [*self._headers, *allowed])
             return
         self._inside += 1
         try:
@@ -182,8 +194,8 @@ class Gate:
 class _Visit:
     """One request on its way: its body up to a limit, its answer with our headers, and whether its client hung up."""
 
-    def __init__(self, receive: Receive, send: Send, max_body: int) -> None:
-        self._receive, self._send, self.max_body = receive, send, max_body
+    def __init__(self, receive: Receive, send: Send, max_body: int, headers: Headers) -> None:
+        self._receive, self._send, self.max_body, self._headers = receive, send, max_body, headers
         self.status, self.started, self.gone = 500, False, False
         self._received = 0
 
@@ -205,7 +217,8 @@ class _Visit:
             return
         if message["type"] == "http.response.start":
             self.started, self.status = True, message["status"]
-            message["headers"] = [*message["headers"], *_HEADERS]
+            own = {name for name, _ in message["headers"]}
+            message["headers"] = [*message["headers"], *(one for one in self._headers if one[0] not in own)]
         await self._send(message)
 
 
@@ -216,5 +229,9 @@ async def _refuse(send: Send, status: int, problem: str, close: bool = False, re
         headers.append((b"connection", b"close"))
     if retry_after is not None:
         headers.append((b"retry-after", str(retry_after).encode()))
+    await _answer(send, status, body, headers)
+
+
+async def _answer(send: Send, status: int, body: bytes, headers: Headers) -> None:
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

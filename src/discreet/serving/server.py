@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy.exc import SQLAlchemyError
 
+from discreet.aggregation.task import Task
 from discreet.data.shown_articles import ShownArticles
 from discreet.database import problem_of, shown_database
 from discreet.errors import DiscreetError, InputError
@@ -21,6 +22,7 @@ from discreet.serving.addresses import Proxies
 from discreet.serving.database_tables import open_engine
 from discreet.serving.endpoints import Extension, create_app
 from discreet.serving.feeds.follow import Feeds, FeedSettings
+from discreet.serving.foreign_pages import ForeignPages
 from discreet.serving.http import http_server, within_reach
 from discreet.serving.learning.experiment import Experiment
 from discreet.serving.limits import ServerLimits
@@ -57,12 +59,15 @@ def open_service(
     popularity_weight: float = 1.0,
     sums: Sequence[str] = (),
     experiment: Experiment | None = None,
+    tasks: Sequence[Task] = (),
+    warning: str = "",
 ) -> Service:
     """A service of a run's model, its catalogue filled from `data`, or from `feeds`, if it never had an article.
 
     Without a model articles are ranked with public weights, their titles encoded by `text`, and with the popularity
-    that sums teach, weighted. `sums` says in plain sentences what devices contribute to; `experiment` has the ways to
-    rank of which each device draws one.
+    that sums teach, weighted. `sums` says in plain sentences what devices contribute to, `tasks` are the terms of it,
+    and `warning` is what everybody must know of it first; `experiment` has the ways to rank of which each device draws
+    one.
     `epoch` is how long the public epochs last, a week unless said otherwise; it is settled when a database is first
     used. `as_of` moves the times of `data` so that it ends at this moment.
     """
@@ -93,6 +98,8 @@ def open_service(
             report_days=report_days,
             sums=tuple(sums),
             experiment=experiment,
+            tasks=tuple(tasks),
+            warning=warning,
         )
         return Service(model, store, offer, feeds=followed)
     except SQLAlchemyError as error:
@@ -128,11 +135,12 @@ def run_server(
     proxies: Proxies | None = None,
     admin_token: str | None = None,
     extend: Extension | None = None,
+    foreign: ForeignPages | None = None,
     level: str = "info",
 ) -> None:
     """Serve until the process is told to stop (SIGTERM or Ctrl-C), then finish what was begun."""
     configure(level)
-    app = create_app(service, within_reach(limits or ServerLimits()), admin_token, proxies, extend)
+    app = create_app(service, within_reach(limits or ServerLimits()), admin_token, proxies, extend, foreign)
     http_server(app).run([listener])
 
 

@@ -9,13 +9,15 @@ import { openDevice } from "./device/device.js";
 import { showChoices, wireChoices } from "./page/choices.js";
 import { byId, say, show } from "./page/dom.js";
 import { clearNews, showNews, showNotice, showSections } from "./page/news.js";
-import { showPanel, showPromise } from "./page/panel.js";
+import { showPanel, showPromise, showSums } from "./page/panel.js";
 import { closeReader, openReader, wireReader } from "./page/reader.js";
 import { asksNothing, until } from "./page/words.js";
 
 const FIRST = 25, MAX_ARTICLES = 200, RETRY_SECONDS = 15;
 
 const device = await openDevice();
+const helpers = document.querySelector("meta[name='discreet-helpers']").content.split(" ").filter(Boolean);
+const part = helpers.length ? await device.takePart({ helpers }) : null;
 const page = { front: null, section: null, limit: FIRST, epoch: null, opened: 0 };
 let queue = Promise.resolve();
 
@@ -31,6 +33,7 @@ function inTurn(work) {
 function render() {
   showNotice(device.status());
   showPanel(device);
+  showSums(part);
   if (!device.model || !page.front) return;
   const categories = device.categories();
   showSections(categories, page.section, chooseSection);
@@ -115,6 +118,21 @@ function tick() {
   page.epoch = epoch;
 }
 
+/** Once a second, whatever the reader does: a part in a sum, when its drawn time has come. */
+async function tickSums() {
+  if (!device.model || !(await part.tick())) return;
+  showNotice(device.status());
+  showPanel(device);
+  await showSums(part);
+}
+
+async function chooseSums() {
+  await (part.isStopped ? part.resume() : part.stop());
+  await part.tick();
+  await showSums(part);
+  announce(part.isStopped ? "Nothing more is contributed from here." : "You take part again.");
+}
+
 async function sendDue() {
   if (!device.model) return;
   await device.releaseDue();
@@ -166,6 +184,10 @@ function start() {
   window.addEventListener("online", retry);
   setInterval(retry, RETRY_SECONDS * 1000);
   setInterval(tick, 1000);
+  if (part) {
+    setInterval(() => tickSums().catch(() => {}), 1000);
+    byId("sums-choice").addEventListener("click", () => inTurn(chooseSums));
+  }
   navigator.serviceWorker?.register("/worker.js").catch(() => {});
   inTurn(fetchNews).then(async () => {
     tick();

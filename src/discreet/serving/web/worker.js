@@ -4,16 +4,8 @@
  */
 
 const SHELL = "discreet shell";
-const FILES = [
-  "/", "/web/device/catalogue.js", "/web/device/check.js", "/web/device/clicks.js", "/web/device/connection.js",
-  "/web/device/device.js", "/web/device/exact.js", "/web/device/ledger.js", "/web/device/memory.js",
-  "/web/device/nearest.js", "/web/device/noise.js", "/web/device/personal.js", "/web/device/ranking.js", "/web/device/releases.js", "/web/device/reports.js",
-  "/web/device/schema.js", "/web/device/sha256.js", "/web/device/sketches.js", "/web/device/slates.js",
-  "/web/device/statement.js", "/web/device/storage.js", "/web/device/tabs.js", "/web/device/telling.js",
-  "/web/device/terms.js", "/web/icons/icon.svg", "/web/page.css", "/web/page.js", "/web/page/choices.js",
-  "/web/page/dom.js", "/web/page/news.js", "/web/page/panel.css", "/web/page/panel.js", "/web/page/picture.js",
-  "/web/page/reader.js", "/web/page/shown.js", "/web/page/words.js",
-];
+/* The server adds every file of the page. */
+const FILES = ["/"];
 
 self.addEventListener("install", (event) => {
   self.skipWaiting();

@@ -52,6 +52,8 @@
  * await device.joinSums({helpers})  take part in sums over all readers → {refresh, tasks, nextDue, contributeDue, statement,
  *                                   problem, refused}. `helpers` are the second aggregators that the reader trusts.
  *                                   Call `contributeDue` when `nextDue` says so, whatever the reader does
+ * await device.takePart({helpers})  the same for as long as the page is open → {tick, stop, resume, isStopped, state}: call
+ *                                   `tick` about once a second; that the reader stopped it is remembered
  * await device.forget()             the history goes, and everything that a server handed out; the debits stay
  */
 
@@ -247,6 +249,14 @@ class Device {
     sharder ??= (await import("./prio3/sharding.js")).openSharder();
     const parts = { storage: this.#storage, server: this.#server, random: this.#random, now: this.#now };
     return new Contributor({ ...parts, helpers, sharder });
+  }
+
+  async takePart({ helpers, sharder = null }) {
+    const { TakingPart } = await import("./sums/taking_part.js");
+    const contributor = await this.joinSums({ helpers, sharder });
+    const part = new TakingPart({ contributor, storage: this.#storage, now: this.#now, sent: () => this.#server.sent });
+    await part.load();
+    return part;
   }
 
   async forget() {

@@ -2,6 +2,7 @@
 
 import { shownEpsilon } from "../device/statement.js";
 import { byId, make, say, show } from "./dom.js";
+import { sumsSentences } from "../device/sums/words.js";
 import { describe } from "./shown.js";
 import { clock, count, sectionName } from "./words.js";
 
@@ -64,6 +65,15 @@ function sentItem(entry) {
     ...numbers.map(([name, values]) => make("p", { class: "numbers" }, `${name}: ${values.join(" ")}`)),
     make("details", {}, make("summary", {}, "The exact text"), make("pre", { tabindex: "0", "aria-label": `Text of this ${title.toLowerCase()}` }, entry.json)),
   );
+}
+
+/** The reader's part in sums over all readers; `part` as of `device.takePart`, or null where nobody names a helper. */
+export async function showSums(part) {
+  show("sums-section", part !== null);
+  if (!part) return;
+  const state = await part.state();
+  byId("sums-words").replaceChildren(...sumsSentences(state).map((sentence) => make("li", {}, sentence)));
+  say("sums-choice", state.isStopped ? "Take part again" : "Stop taking part");
 }
 
 /** The publisher's promise, which changes only with its terms. */

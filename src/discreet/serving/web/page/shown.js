@@ -2,6 +2,8 @@
 
 import { fromBase64 } from "../device/ranking.js";
 import { shownEpsilon } from "../device/statement.js";
+import { isReport } from "../device/sums/taking_part.js";
+import { hostOf } from "../device/sums/words.js";
 
 /** The mechanism, ε and numbers of a release (`privacy/release_format.py` has the format). */
 export function decodeRelease(text) {
@@ -19,10 +21,16 @@ export function decodeRelease(text) {
 
 /** An entry of the device's log in words: {title, words, numbers: [[label, numbers]], bytes}. */
 export function describe({ url, json }) {
+  if (isReport(url)) return contribution(url, json);
   const body = JSON.parse(json);
   const bytes = new TextEncoder().encode(json).length;
   if (url.endsWith("/v1/recommend")) return { ...recommend(body), bytes };
   return { ...(body.kind === "label" ? label(body) : sketch(body)), bytes };
+}
+
+function contribution(url, json) {
+  const words = `One part of a sum over all readers, sealed for two aggregators; ${hostOf(url)} passes the other's half on unopened. It is as long whatever you read, also if you read nothing.`;
+  return { title: "Part of a sum", words, numbers: [], bytes: parseInt(json, 10) };
 }
 
 function recommend({ sketches, open }) {

@@ -57,6 +57,13 @@ export class Contributor {
     return (await this.#rows()).map((row) => row.task);
   }
 
+  /** The ids of the articles that count in the present window, or day where that is paid. */
+  async counted() {
+    const now = this.#now();
+    const current = (await this.#rows()).filter(({ task, period }) => period === periodOf(task, windowAt(task, now) - 1));
+    return [...new Set(current.flatMap(({ counted }) => counted))];
+  }
+
   /** When there is something to contribute next, in seconds since 1970; null if nothing is to come. */
   async nextDue() {
     const now = this.#now(), times = [];

@@ -1,0 +1,64 @@
+"""The served page takes part in sums: a window ends, Chromium contributes, and popularity is learnt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chromium import chromium
+from sums_site import NUMBER, SumsSite, sums_site
+
+PATIENCE = 120_000
+AHEAD = "{ const now = Date.now; Date.now = () => now() + 1000 * Number(localStorage.ahead ?? %f); }"
+CONTRIBUTED = "() => document.getElementById('sums-words').textContent.includes('1 contribution has left')"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with sums_site(tmp_path_factory.mktemp("sums")) as running:
+        yield running
+
+
+def set_clock(page: Any, site: SumsSite) -> None:
+    page.evaluate("(ahead) => { localStorage.ahead = ahead; }", site.ahead)
+
+
+def test_the_page_contributes_once_a_window_and_the_server_learns(site: SumsSite, tmp_path: Path) -> None:
+    with chromium() as browser:
+        page = browser.new_page()
+        page.set_default_timeout(PATIENCE)
+        complaints: list[str] = []
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.add_init_script(AHEAD % site.ahead)
+        page.goto(site.url)
+        page.wait_for_selector("html[data-ready]")
+        words = page.locator("#sums-words")
+        page.wait_for_function("() => document.getElementById('sums-words').textContent.includes('the other')")
+        shown = words.inner_text()
+        assert "ONE PARTY RUNS BOTH AGGREGATORS" in shown
+        assert site.task.helper.removeprefix("http://") in shown
+        assert "No contribution has left this device yet" in shown
+
+        site.clock.now = site.task.begins(NUMBER) + 30.0
+        set_clock(page, site)
+        page.locator("#articles > li button").first.click()
+        page.keyboard.press("Escape")
+        site.end_window()
+        site.clock.now = site.task.sent_until(NUMBER) - 1.0  # whatever the drawn time, it has come
+        set_clock(page, site)
+        page.wait_for_function(CONTRIBUTED)
+        assert "1 of the articles you read is counted" in words.inner_text()
+        assert "ε = 1 of 1 on the latest day" in words.inner_text()
+        assert page.locator("#sent .head").first.inner_text().startswith("Part of a sum")
+        assert site.learn() == 1
+
+        page.locator("#sums-choice").click()  # stopping is remembered
+        page.wait_for_function("() => document.getElementById('sums-words').textContent.includes('You stopped this')")
+        page.reload()
+        page.wait_for_selector("html[data-ready]")
+        page.wait_for_function("() => document.getElementById('sums-words').textContent.includes('You stopped this')")
+        assert page.locator("#sums-choice").inner_text() == "Take part again"
+        page.goto(f"{site.url}/notice")
+        assert "ONE PARTY RUNS BOTH AGGREGATORS" in page.locator(".warning").inner_text()
+        assert complaints == []
