@@ -34,7 +34,7 @@ def test_the_page_contributes_once_a_window_and_the_server_learns(site: SumsSite
         page.goto(site.url)
         page.wait_for_selector("html[data-ready]")
         words = page.locator("#sums-words")
-        page.wait_for_function("() => document.getElementById('sums-words').textContent.includes('the other')")
+        page.wait_for_function("() => document.getElementById('sums-words').textContent.includes('the other.')")
         shown = words.inner_text()
         assert "ONE PARTY RUNS BOTH AGGREGATORS" in shown
         assert site.task.helper.removeprefix("http://") in shown

@@ -118,7 +118,7 @@ def test_own_vectors_in_a_worker(page: Any) -> None:
 def test_a_fresh_report_counts_and_an_invalid_one_is_not_made(page: Any) -> None:
     made = page.evaluate(FRESH)
     assert made["problem"] == "a measurement has integers from 0 to 7, 40 of them"
-    assert made["closed"] == ["the worker that makes reports was closed"] * 2
+    assert made["closed"] == ["what makes reports was closed"] * 2
     prio3 = Prio3.sum_vec(40, 7, 11)
     nonce, public, *inputs = map(bytes.fromhex, made["messages"])
     ctx, key = b"a page", bytes(32)

@@ -15,6 +15,7 @@ from discreet.cli import (
     data,
     database,
     demo,
+    embed,
     evaluate,
     listing,
     nodes,
@@ -77,6 +78,8 @@ app.command()(audit.audit)
 app.command()(serve.serve)
 app.command()(status.status)
 app.add_typer(status.app, name="models")
+app.command()(embed.embed)
+app.command()(embed.notice)
 app.add_typer(articles.app, name="articles")
 app.add_typer(database.app, name="database")
 app.command()(backup.backup)

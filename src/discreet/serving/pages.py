@@ -6,21 +6,19 @@ import html
 import json
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from urllib.parse import urlsplit
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 from discreet.aggregation.task import Task
+from discreet.serving.bundle import WEB, bundle
+from discreet.serving.catalogue_pages import Sent
 from discreet.serving.docs_page import docs_page
 from discreet.serving.notice import notice_of
 from discreet.serving.service import Service
 
-WEB = Path(__file__).parent / "web"
-BUNDLE = WEB / "discreet.js"
-"""The device and the element in one file, for pages of one's own."""
 _OF_THE_PAGE = ("device", "icons", "page", "page.css", "page.js")
 _NO_HELPERS = '<meta name="discreet-helpers" content="">'
 _NO_FILES = 'const FILES = ["/"];'
@@ -59,10 +57,17 @@ def mount_pages(app: FastAPI, service: Service, *, with_admin: bool = False) -> 
         return PlainTextResponse(notice_of(service.model, service.offer).as_text())
 
     @app.get("/discreet.js", include_in_schema=False)
-    async def bundle() -> FileResponse:
+    async def script(request: Request) -> Response:
         """Code, the same for everybody: any page may load it. What it asks for needs the page's origin allowed."""
-        headers = {"Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin"}
-        return FileResponse(BUNDLE, media_type="text/javascript", headers={**headers, "Cache-Control": "no-cache"})
+        sent, packs = _script(), "gzip" in request.headers.get("accept-encoding", "")
+        headers = {
+            "Access-Control-Allow-Origin": "*",
+            "Cross-Origin-Resource-Policy": "cross-origin",
+            "Cache-Control": "no-cache",
+            "Vary": "Accept-Encoding",
+            **({"Content-Encoding": "gzip"} if packs else {}),
+        }
+        return Response(sent.compressed if packs else sent.plain(), media_type="text/javascript", headers=headers)
 
     app.mount("/web", StaticFiles(directory=WEB, check_dir=False), name="web")
 
@@ -71,6 +76,11 @@ def connects_to(tasks: Sequence[Task]) -> list[str]:
     """The origins that the page asks besides its own: the aggregators of the tasks."""
     found = {urlsplit(address) for task in tasks for address in (task.leader, task.helper)}
     return sorted({f"{address.scheme}://{address.netloc}" for address in found})
+
+
+@cache
+def _script() -> Sent:
+    return Sent.of(bundle())
 
 
 @cache

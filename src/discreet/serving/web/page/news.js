@@ -1,10 +1,10 @@
 /** The list of articles, the sections, and one sentence about what is not as usual. */
 
 import { byId, make, say, show } from "./dom.js";
+import { liftedArticles } from "./lifted.js";
 import { picture } from "./picture.js";
 import { count, sectionName } from "./words.js";
 
-const MARKED = 6;
 const RANKING = {
   local: "Ranked on this device alone, from the whole catalogue.",
   shortlist: "A shortlist from the publisher, ranked on this device with all you read.",
@@ -48,14 +48,6 @@ function replaceKeepingFocus(list, items) {
   if (place < 0 || !items.length) return;
   const next = items.includes(focused) ? focused : items[Math.min(place, items.length - 1)];
   next.querySelector("button").focus({ preventScroll: true });
-}
-
-/** The few articles that the kept clicks speak for most, if these moved them up. */
-function liftedArticles(articles) {
-  const base = [...articles].sort((a, b) => b.score - b.personal - (a.score - a.personal));
-  const before = new Map(base.map((article, place) => [article.id, place]));
-  const risen = articles.filter((article, place) => article.personal > 0 && place < before.get(article.id));
-  return new Set(risen.sort((a, b) => b.personal - a.personal).slice(0, MARKED).map((article) => article.id));
 }
 
 function articleItem({ id, title, abstract, category, topic }, arrived) {

@@ -1,12 +1,9 @@
-/** The worker behind sharding.js: shards what it is sent, away from the page. */
-import { NONCE_SIZE, Prio3 } from "./prio3.js";
+/** The worker behind sharding.js: makes the reports that it is asked for, away from the page. */
+import { makeReport } from "./reports.js";
 
-self.addEventListener("message", ({ data: { id, variant, parameters, ctx, measurement, nonce, rand } }) => {
+self.addEventListener("message", ({ data: { id, ...request } }) => {
   try {
-    const prio3 = new Prio3(variant, parameters);
-    nonce ??= crypto.getRandomValues(new Uint8Array(NONCE_SIZE));
-    rand ??= crypto.getRandomValues(new Uint8Array(prio3.randSize));
-    self.postMessage({ id, report: { nonce, ...prio3.shard(ctx, measurement, nonce, rand) } });
+    self.postMessage({ id, report: makeReport(request) });
   } catch (error) {
     self.postMessage({ id, problem: error.message });
   }

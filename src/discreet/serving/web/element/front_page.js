@@ -1,0 +1,156 @@
+/**
+ * <discreet-front-page server="https://news.example" helper="https://helper.example">: a list of articles that the reader's
+ * own device ranks, for any page.
+ *
+ * Attributes: `server` (the address of `discreet serve`), `helper` (the second aggregators that this page trusts, with
+ * spaces between; without one the device takes part in no sum), `limit` (articles at first, 12), `category` (one section
+ * alone), `heading` ("For you"; empty for none).
+ *
+ * It looks like the page around it: fonts are inherited, colours are the custom properties of style.js, and every part can
+ * be styled with ::part(). Articles are real links. An article that is opened fires `discreet-open` with {article}, which can
+ * be cancelled; `discreet-ready` says that the list is there.
+ */
+
+import { openDevice } from "../device/device.js";
+import { make } from "../page/dom.js";
+import { liftedArticles } from "../page/lifted.js";
+import { asksNothing, count, sectionName } from "../page/words.js";
+import { privacyPanel, showPrivacy } from "./privacy.js";
+import { styleSheet } from "./style.js";
+
+const FIRST = 12, MAX_ARTICLES = 200, PATIENCE = 1000;
+
+export class DiscreetFrontPage extends (globalThis.HTMLElement ?? Object) {
+  device = null;
+  sums = null;
+  #front = null;
+  #shown = FIRST;
+  #timer = null;
+  #nodes = null;
+
+  connectedCallback() {
+    this.#build();
+    this.#shown = Number(this.getAttribute("limit")) || FIRST;
+    this.#open().catch((error) => this.#say(`The articles cannot be shown: ${error.message}.`));
+  }
+
+  disconnectedCallback() {
+    clearInterval(this.#timer);
+  }
+
+  /** Rank anew with the clicks since, here. */
+  render() {
+    const { category } = this, { device } = this;
+    if (!device.model) return this.#say(device.status().problem ?? "The articles are on their way.");
+    this.#front = category || !this.#front || this.#front.ranking === "local" ? device.here(MAX_ARTICLES, { category }) : device.again(this.#front);
+    const { articles } = this.#front;
+    this.#say(articles.length ? "" : "There is nothing here that you have not read.");
+    const lifted = liftedArticles(articles);
+    this.#nodes.list.replaceChildren(...articles.slice(0, this.#shown).map((article) => this.#item(article, lifted.has(article.id))));
+    this.#nodes.more.hidden = articles.length <= this.#shown;
+  }
+
+  get category() {
+    return this.getAttribute("category") || null;
+  }
+
+  async #open() {
+    const server = new URL(this.getAttribute("server") || ".", document.baseURI).href.replace(/\/$/, "");
+    const helpers = (this.getAttribute("helper") ?? "").split(/\s+/).filter(Boolean);
+    this.device = await openDevice({ url: server, database: `discreet ${server}` });
+    this.sums = helpers.length ? await this.device.takePart({ helpers }) : null;
+    this.device.onchange = () => this.#refreshed();
+    this.#nodes.panel.notice.href = `${server}/notice`;
+    await this.device.refresh();
+    if (this.device.model) this.render();
+    await this.device.complete();
+    if (this.device.model && !this.category) this.#front = await this.device.front(MAX_ARTICLES);
+    this.#refreshed();
+    this.#timer = setInterval(() => this.#tick().catch(() => {}), 1000);
+    await this.#tick();
+    if (this.device.model && !asksNothing(this.device.model)) await this.device.releaseDue();
+    this.dispatchEvent(new CustomEvent("discreet-ready", { bubbles: true, composed: true }));
+  }
+
+  async #tick() {
+    if (await this.sums?.tick()) this.#showPrivacy();
+  }
+
+  #refreshed() {
+    this.render();
+    this.#showPrivacy();
+  }
+
+  #showPrivacy() {
+    return showPrivacy(this.#nodes.panel, this.device, this.sums);
+  }
+
+  /** The click is kept before the page goes away; the browser opens new tabs and windows by itself. */
+  async #opened(event, article) {
+    const isPlain = event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
+    const goesOn = this.dispatchEvent(new CustomEvent("discreet-open", { bubbles: true, composed: true, cancelable: true, detail: { article } }));
+    if (isPlain || !goesOn) event.preventDefault();
+    const kept = this.device.clicked(article.id, this.category ? null : this.#front.slate);
+    await Promise.race([kept, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
+    if (isPlain && goesOn && article.url) return location.assign(article.url);
+    const focused = this.#places().indexOf(this.shadowRoot.activeElement);
+    this.#refreshed();
+    if (focused >= 0) this.#places()[Math.min(focused, this.#places().length - 1)]?.focus();
+  }
+
+  #places() {
+    return [...this.#nodes.list.querySelectorAll("a")];
+  }
+
+  #item(article, isLifted) {
+    const { title, abstract, category, url } = article;
+    const open = (event) => (event.button > 1 ? null : this.#opened(event, article));
+    const link = make("a", { part: "link", href: url || "#", onclick: open, onauxclick: open }, title || "Untitled");
+    const lifted = isLifted ? [make("span", { part: "lifted" }, "for you")] : [];
+    return make("li", { part: "article", "data-article": article.id },
+      make("p", { part: "kicker" }, sectionName(category), ...lifted),
+      make("h3", { part: "title" }, link),
+      ...(abstract ? [make("p", { part: "abstract" }, abstract)] : []));
+  }
+
+  #build() {
+    const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
+    const heading = this.getAttribute("heading") ?? "For you";
+    const list = make("ol", { part: "articles", role: "list" }), status = make("p", { part: "status", role: "status" }, "Fetching the articles …");
+    const more = make("button", { part: "more", type: "button", hidden: true, onclick: () => this.#more() }, "More");
+    const panel = privacyPanel({ stop: () => this.#stop(), forget: () => this.#forget() });
+    const title = heading ? [make("h2", { part: "heading", id: "heading" }, heading)] : [];
+    const named = heading ? { "aria-labelledby": "heading" } : { "aria-label": "Articles for you" };
+    root.adoptedStyleSheets = [styleSheet()];
+    root.replaceChildren(make("section", { part: "section", ...named }, ...title, status, list, more, panel.details));
+    this.#nodes = { list, status, more, panel };
+  }
+
+  #more() {
+    const before = this.#shown;
+    this.#shown += FIRST;
+    this.render();
+    this.#places()[before]?.focus();
+  }
+
+  async #stop() {
+    await (this.sums.isStopped ? this.sums.resume() : this.sums.stop());
+    await this.sums.tick();
+    await this.#showPrivacy();
+  }
+
+  async #forget() {
+    await this.device.forget();
+    await this.device.refresh();
+    await this.device.complete();
+    this.#front = null;
+    this.#refreshed();
+    this.#say(`Forgotten. ${count(this.device.kept().clicks, "click is", "clicks are")} kept here now.`);
+  }
+
+  #say(words) {
+    const { status } = this.#nodes;
+    status.hidden = !words;
+    if (status.textContent !== words) status.textContent = words;
+  }
+}
