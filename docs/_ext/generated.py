@@ -10,6 +10,7 @@ import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -99,7 +100,8 @@ async def _openapi() -> dict[str, Any]:
     """What a server would answer; it need not be started for that."""
     from discreet.serving.endpoints import create_app
 
-    server = httpx.ASGITransport(create_app(None, admin_token="documentation"))  # type: ignore[arg-type]
+    nothing: Any = SimpleNamespace(offer=SimpleNamespace(tasks=()))
+    server = httpx.ASGITransport(create_app(nothing, admin_token="documentation"))
     async with httpx.AsyncClient(transport=server, base_url="http://server") as client:
         return dict((await client.get("/openapi.json")).json())
 

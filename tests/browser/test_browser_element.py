@@ -44,7 +44,8 @@ READ_FIVE = f"""async () => {{
   }}
   front.removeAttribute("category");
   front.render();
-  const {{ articles }} = device.here(10000), without = [...articles].sort((a, b) => b.score - b.personal - (a.score - a.personal));
+  const {{ articles }} = device.here(10000), base = ({{ score, personal }}) => score - personal;
+  const without = [...articles].sort((a, b) => base(b) - base(a));
   const place = (list) => list.reduce((sum, {{ category }}, place) => sum + (category === rare ? place : 0), 0);
   return {{ before: place(without), after: place(articles), clicks: device.kept().clicks, rare }};
 }}"""
@@ -74,9 +75,7 @@ def foreign_page() -> Iterator[tuple[str, dict[str, str]]]:
 
 
 @pytest.mark.parametrize("name", BROWSERS)
-def test_the_element_on_a_page_of_another_origin(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_element_on_a_page_of_another_origin(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with foreign_page() as (origin, shown), sums_site(tmp_path, allow=origin) as site, page_in(name) as page:
         assert run(["embed", site.url]) == 0
         script, element = capsys.readouterr().out.splitlines()
@@ -100,7 +99,9 @@ def test_the_element_on_a_page_of_another_origin(
         page.wait_for(CONTRIBUTED)
         assert site.learn() == 1
         page.evaluate(f"() => {{ {FRONT}.shadowRoot.querySelector('details').open = true; }}")
-        page.wait_for(f"() => {FRONT}.shadowRoot.querySelector('details').textContent.includes('1 contribution has left')")
+        page.wait_for(
+            f"() => {FRONT}.shadowRoot.querySelector('details').textContent.includes('1 contribution has left')"
+        )
         assert page.evaluate(CONTRIBUTED) == 1
         picture(page, name, "element-read")
         assert page.errors == []

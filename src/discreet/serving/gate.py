@@ -217,7 +217,7 @@ class _Visit:
             return
         if message["type"] == "http.response.start":
             self.started, self.status = True, message["status"]
-            own = {name for name, _ in message["headers"]}
+            own = {name for name, _ in message["headers"]} - {b"vary"}
             message["headers"] = [*message["headers"], *(one for one in self._headers if one[0] not in own)]
         await self._send(message)
 
