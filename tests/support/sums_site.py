@@ -65,14 +65,15 @@ def sums_site(folder: Path, allow: str | None = None) -> Iterator[SumsSite]:
     address = url_of(listener)
     yesterday = SimpleNamespace(time=lambda: time.time() - DAY)
     with mock.patch.object(trial, "time", yesterday):
-        opened = trial.open_trial(folder / "sums", address, PublicTerms("hashed", window_seconds=WINDOW))
-    clock = Clock(opened.task.begins(NUMBER) - 10.0 * WINDOW)
+        opened = trial.open_trial(folder / "sums", address, PublicTerms("hashed", window_seconds=WINDOW, quality=0))
+    (task,) = opened.leader.tasks
+    clock = Clock(task.begins(NUMBER) - 10.0 * WINDOW)
     data = ShownArticles.of(small_world())
-    told = {"tasks": [opened.task], "warning": trial.WARNING}
+    told = {"tasks": [task], "warning": trial.WARNING}
     service = open_service(None, None, database=folder / "s.sqlite", data=data, text="hashed", **told)
-    learner = WindowLearner(service, [opened.task], opened.leader.collector, folder / "cells", clock)
+    learner = WindowLearner(service, [task], opened.leader.collector, folder / "cells", clock)
     leader = opened.leader.__class__(**{**vars(opened.leader), "cells": folder / "cells"})
     foreign = ForeignPages([allow] if allow else [])
     extend = lambda app: mount_leader(app, leader, [opened.helper])  # noqa: E731
     with serving(service, listener=listener, extend=extend, foreign=foreign) as url:
-        yield SumsSite(url, opened.task, clock, learner, service)
+        yield SumsSite(url, task, clock, learner, service)

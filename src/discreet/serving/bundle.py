@@ -83,7 +83,11 @@ class Bundle:
         return "".join(self._parts)
 
     def _import(self, module: str, names: str, path: str) -> str:
-        return f"const {{{names.replace(' as ', ': ')}}} = {self.add(_resolved(module, path))};\n"
+        imported = _resolved(module, path)
+        name = self.add(imported)
+        wanted = {one.split(" as ")[0].strip() for one in names.split(",") if one.strip()}
+        assert wanted <= {*self.exports[imported]}, f"{imported}: each export must be one declaration of its own"
+        return f"const {{{names.replace(' as ', ': ')}}} = {name};\n"
 
 
 def _resolved(module: str, path: str) -> str:

@@ -5,7 +5,8 @@
 
 import { hmac } from "./sums/hmac.js";
 
-export const VIEW = 20, NO_ARM = { name: "everybody", popularity: 1, content: 1 };
+export const VIEW = 20;
+export const NO_ARM = { name: "everybody", popularity: 1, content: 1 };
 const VIEW_SECONDS = 8 * 86_400;
 
 /** The arm of the device with this secret, under these terms. */
