@@ -24,11 +24,13 @@ class Measure(StrEnum):
     EPSILON = "ε"
     MU = "μ"
     IMPOSSIBLE = "share of impossible outputs"
+    INFLUENCE = "how far one report moves a sum"
+    AUC_LOST = "AUC lost"
 
     @property
     def symbol(self) -> str:
         """A short form for tables."""
-        return "share" if self is Measure.IMPOSSIBLE else str(self)
+        return {Measure.IMPOSSIBLE: "share", Measure.INFLUENCE: "moves"}.get(self, str(self))
 
 
 class Examination(Protocol):

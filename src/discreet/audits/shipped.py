@@ -18,6 +18,7 @@ MODULES = (
     "discreet.audits.sum_noise",
     "discreet.audits.front_page",
     "discreet.audits.quality",
+    "discreet.audits.poisoning.poisoning_audits",
 )
 """Modules that register audits when they are imported."""
 
