@@ -7,8 +7,8 @@ Discreet with one thread and with two, myFM with its one; the median of the turn
 rating with ever more ratings, and the memory of a whole fit of the most. With --accuracy also the error of both on a
 random tenth after 100 iterations.
 
-myFM builds with an older setuptools than others want, so it gets a virtual environment of its own in the user's cache
-folder, made on first use. Where that fails, the comparison is skipped and the reason printed.
+myFM gets a virtual environment of its own in the user's cache folder, made on first use. Where that fails, the
+comparison is skipped and the reason printed.
 """
 
 from __future__ import annotations
@@ -77,20 +77,19 @@ def peer_python() -> Path | str:
         return python
     try:
         venv.create(folder, with_pip=True, clear=True)
-        for packages in (["setuptools<70", "wheel", "pybind11"], ["--no-build-isolation", "myfm==0.4.0"]):
-            subprocess.run(
-                [python, "-m", "pip", "install", "-q", *packages], check=True, capture_output=True, text=True
-            )
+        subprocess.run(
+            [python, "-m", "pip", "install", "-q", "myfm==0.4.0"], check=True, capture_output=True, text=True
+        )
     except (OSError, subprocess.CalledProcessError) as failure:
         lines = (getattr(failure, "stderr", None) or str(failure)).strip().splitlines()
         return lines[-1] if lines else str(failure)
     return python
 
 
-def run_peer(python: Path, data: Path, iterations: int) -> tuple[float, float, float]:
+def run_peer(python: Path, data: Path, iterations: int, rank: int = RANK) -> tuple[float, float, float]:
     """Seconds of clock and of processor for one iteration, and the error on the test part."""
     done = subprocess.run(
-        [python, "-c", PEER, data, str(RANK), str(iterations)],
+        [python, "-c", PEER, data, str(rank), str(iterations)],
         capture_output=True,
         text=True,
         check=True,

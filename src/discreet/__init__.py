@@ -51,7 +51,9 @@ _PUBLIC = {
     "Audit": "discreet.audits.audit_registry",
     "Local": "discreet.vendors.methods.baselines",
     "Full": "discreet.vendors.methods.baselines",
+    "Gibbs": "discreet.vendors.recommender",
     "GibbsMF": "discreet.vendors.gibbs",
+    "Recommender": "discreet.vendors.recommender",
     "DPALS": "discreet.vendors.methods.dpals",
     "FMF": "discreet.vendors.methods.fmf",
     "CMF": "discreet.vendors.methods.cmf",
@@ -102,6 +104,7 @@ if TYPE_CHECKING:
     from discreet.vendors.methods.fmf import FMF
     from discreet.vendors.methods.hua import Hua
     from discreet.vendors.methods.liu import Liu
+    from discreet.vendors.recommender import Gibbs, Recommender
     from discreet.vendors.sharing import Sharing
     from discreet.vendors.vendor_method import VendorMethod
 

@@ -20,7 +20,14 @@ from discreet.vendors.methods.baselines import Local
 from discreet.vendors.partition import Distribution, folds, partition
 from discreet.vendors.sharing import Sharing
 from discreet.vendors.sharing.contributions import COUNT_WEIGHT, UNIT
-from discreet.vendors.sharing.estimates import BIAS_VARIANCE, RATING_VARIANCE, RATING_WEIGHT, Openings, item_estimates
+from discreet.vendors.sharing.estimates import (
+    BIAS_VARIANCE,
+    RATING_VARIANCE,
+    RATING_WEIGHT,
+    Openings,
+    OwnCounts,
+    item_estimates,
+)
 from discreet.vendors.sharing.plan import basis
 from discreet.vendors.sharing.reading import item_prior
 from discreet.vendors.sharing.sharing_budget import SharingBudget
@@ -41,7 +48,7 @@ def test_weak_privacy_asks_for_directions_and_strong_privacy_for_biases_only(ven
     }
     assert kinds[0.1] == [Opening, Opening]
     large = partition(ratings_world(2500, 150, 100_000, seed=5), 3, seed=1)
-    assert [type(answer.round) for answer in Sharing(20.0).share(large, 0).answers] == [
+    assert [type(answer.round) for answer in Sharing(20.0, colluders=0).share(large, 0).answers] == [
         Opening,
         Opening,
         Pairs,
@@ -102,7 +109,7 @@ def test_prior_knows_better_the_less_noise_there_is(vendors: list[Ratings]) -> N
 
 
 def test_a_release_that_tells_nothing_leaves_a_vendor_as_it_is_alone(vendors: list[Ratings]) -> None:
-    method, alone = Sharing(0.05, model=SMALL), Local(SMALL)
+    method, alone = Sharing(0.01, model=SMALL), Local(SMALL)
     user, item = vendors[1].user[:50], vendors[1].item[:50]
     shared = method.predictor(method.share(vendors, 3), 1, vendors[1], 9).predict(user, item)
     assert (shared == alone.predictor(None, 1, vendors[1], 9).predict(user, item)).all()
@@ -167,6 +174,29 @@ def test_estimates_are_calibrated_and_shrunk() -> None:
         posterior = 1 / (1 / BIAS_VARIANCE + known.deviation**-2)
         assert error == pytest.approx(posterior.mean(), rel=0.1)
         assert np.corrcoef(known.weight, weight)[0, 1] > 0.9
+
+
+def test_own_counts_tell_of_weights_that_noise_hides() -> None:
+    rng = np.random.default_rng(6)
+    weight = rng.gamma(0.7, 20, 3000)
+    own = rng.poisson(3 * weight)
+    noise = 30.0
+    counts = COUNT_WEIGHT * weight + noise * rng.standard_normal(3000)
+    opened = Openings.of(np.concatenate((noise * rng.standard_normal(3000), counts)), noise)
+    without, beside = item_estimates(opened), item_estimates(opened, OwnCounts(own))
+    assert np.corrcoef(beside.weight, weight)[0, 1] > 0.95 > np.corrcoef(without.weight, weight)[0, 1]
+    clear = Openings.of(np.concatenate((np.zeros(3000), COUNT_WEIGHT * weight + rng.standard_normal(3000))), 1.0)
+    alone, stranger = item_estimates(clear), item_estimates(clear, OwnCounts(rng.permutation(own)))
+    assert stranger.weight == pytest.approx(alone.weight), "counts that have nothing to do with it are not used"
+
+
+def test_colluders_are_allowed_for_where_there_is_somebody_to_hide_behind() -> None:
+    assert [Sharing(1.0).budget(vendors).colluders for vendors in (2, 3, 10)] == [0, 1, 1]
+    assert Sharing(1.0, colluders=0).budget(10).colluders == 0
+    price = Sharing(1.0).budget(10).reader_deviation(1.0, 1.0) / Sharing(1.0, colluders=0).budget(10).reader_deviation(
+        1.0, 1.0
+    )
+    assert price == pytest.approx((9 / 8) ** 0.5)
 
 
 def test_a_second_opening_adds_what_it_knows() -> None:

@@ -66,7 +66,18 @@ def _group() -> None:
 
 @app.command()
 def compare(
-    ratings: RatingsPath,
+    ratings: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[RATINGS]",
+            exists=True,
+            help="Ratings to deal out: a MovieLens zip, folder or file, or a csv with user, item and rating columns.",
+        ),
+    ] = None,
+    vendor: Annotated[
+        list[Path] | None,
+        typer.Option(exists=True, help="Instead of RATINGS: one vendor's own file; give it for each vendor."),
+    ] = None,
     feedback: Annotated[
         FeedbackChoice, typer.Option(help="Predict stars (explicit), or recommend from purchases or clicks (implicit).")
     ] = FeedbackChoice.explicit,
@@ -86,6 +97,10 @@ def compare(
     distribution: Annotated[
         DistributionChoice, typer.Option(help="Whether users (horizontal), items (vertical) or ratings are dealt out.")
     ] = DistributionChoice.horizontal,
+    partition: Annotated[
+        str,
+        typer.Option(help="How vendors differ: random, genre, taste, size, or overlap=0.3 (items that all sell)."),
+    ] = "random",
     reported: Annotated[
         int | None, typer.Option(min=1, help="Measure only so many vendors, the first ones (by default all).")
     ] = None,
@@ -122,19 +137,24 @@ def compare(
     again as long as the code is the same. Methods that cannot take part are named with the reason.
 
     Example: discreet vendors compare ml-100k.zip --vendors 10 --epsilon 1,5,10 --methods local,full,sharing
+
+    Own files: discreet vendors compare --vendor a.csv --vendor b.csv --vendor c.csv --epsilon 10
     """
     check_format(table_format)
     claim_folder(out, REPORT_FILES)
     page = report_page(out)
-    from discreet.data.open import open_purchases, open_ratings
+    from dataclasses import replace
+
+    from discreet.data.open import open_purchases
     from discreet.experiments.cache import MeasurementCache
     from discreet.experiments.implicit_comparison import compare_rankings
     from discreet.experiments.rating_comparison import Design
     from discreet.experiments.rating_comparison import compare as compare_ratings
     from discreet.experiments.report import save_report
+    from discreet.vendors.dealing import Dealing
     from discreet.vendors.gibbs import GibbsMF
     from discreet.vendors.implicit.ranking_registry import METHODS as RANKING_METHODS
-    from discreet.vendors.partition import Distribution, Sizes
+    from discreet.vendors.partition import RANDOM, Distribution, Sizes
     from discreet.vendors.vendor_method import Setting
     from discreet.vendors.vendor_registry import METHODS, make_methods
 
@@ -150,21 +170,26 @@ def compare(
         folds=folds,
         sizes=Sizes.EQUAL if sizes is SizesChoice.equal else Sizes.ZIPF,
         distribution=Distribution(distribution.value),
+        dealing=Dealing.parse(partition),
         reported=reported,
         seed=seed,
     )
     cache = MeasurementCache(out / "measurements", fresh)
     comparison: VendorGains
     if implicit:
+        if ratings is None or vendor:
+            raise DiscreetError("implicit feedback is dealt out to vendors: give RATINGS, and no --vendor")
         setting = Setting(GibbsMF(), design.distribution, vendors)
         chosen, refused = make_methods(names, budgets, setting, registry)
         opened = open_purchases(ratings, threshold=threshold)
         comparison, models = compare_rankings(opened, design, cast(Any, chosen), cache, refused, top=top), ""
     else:
-        rated = within_scale(ratings, open_ratings(ratings), scale)
+        rated, own = all_ratings(ratings, vendor or [], scale)
+        if own is not None:
+            design = replace(design, vendors=len(own), dealing=RANDOM, partitions=1)
         model = GibbsMF.for_size(len(rated), rank, iterations)
-        chosen, refused = make_methods(names, budgets, Setting(model, design.distribution, vendors))
-        comparison = compare_ratings(rated, design, chosen, cache, refused)
+        chosen, refused = make_methods(names, budgets, Setting(model, design.distribution, design.vendors))
+        comparison = compare_ratings(rated, design, chosen, cache, refused, own)
         models = f"The vendors' own models have {model.in_words()}."
     for refusal in refused:
         notice(f"refused: {refusal.method}, ε {refusal.epsilon:g}: {refusal.reason}")
@@ -182,6 +207,24 @@ def compare(
     for sentence in comparison.verdict():
         say(sentence)
     say(f"Report: {page}")
+
+
+def all_ratings(path: Path | None, files: list[Path], scale: str | None) -> tuple[Ratings, list[Ratings] | None]:
+    """The ratings at `path`; or those of all vendors' files, and each vendor's own, with a notice of what matched."""
+    from dataclasses import replace
+
+    from discreet.data.open import open_ratings
+    from discreet.vendors.own_files import on_one_catalogue, together
+
+    if (path is None) == (not files):
+        raise DiscreetError("give the ratings to deal out, or each vendor's own file with --vendor, not both")
+    if path is not None:
+        return within_scale(path, open_ratings(path), scale), None
+    opened = [within_scale(file, replace(open_ratings(file), name=file.stem), scale) for file in files]
+    own, matching = on_one_catalogue(opened)
+    for line in matching.in_words():
+        notice(line)
+    return together(own), own
 
 
 def within_scale(path: Path, ratings: Ratings, given: str | None) -> Ratings:

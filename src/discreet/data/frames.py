@@ -77,9 +77,6 @@ def ratings_from_frame(frame: Any, *, scale: tuple[float, float] | None = None, 
     item_number = {item: number for number, item in enumerate(dict.fromkeys(items))}
     if len(set(zip(users, items, strict=True))) < len(users):
         raise DiscreetError("ratings: a user rates an item twice; keep one of them")
-    lowest, highest = scale or (float(value.min()), float(value.max()))
-    if value.min() < lowest or value.max() > highest:
-        raise DiscreetError(f"ratings: some are outside the scale {lowest:g} to {highest:g}")
     return Ratings(
         name=name,
         user=np.array([user_number[user] for user in users], np.int32),
@@ -88,8 +85,49 @@ def ratings_from_frame(frame: Any, *, scale: tuple[float, float] | None = None, 
         time=time,
         users=list(user_number),
         items=Items.named(list(item_number)),
-        scale=(lowest, highest),
+        scale=_checked_scale(value, scale),
     )
+
+
+def ratings_from_sparse(
+    matrix: Any,
+    *,
+    users: Sequence[Any] | None = None,
+    items: Sequence[Any] | None = None,
+    scale: tuple[float, float] | None = None,
+    name: str = "matrix",
+) -> Ratings:
+    """Ratings from a sparse matrix with a row for each user and a column for each item."""
+    cells = matrix.tocoo()
+    rows, columns = cells.shape
+    who = [str(user) for user in (range(rows) if users is None else users)]
+    what = [str(item) for item in (range(columns) if items is None else items)]
+    if (len(who), len(what)) != (rows, columns):
+        raise DiscreetError(
+            f"ratings: {len(who)} users and {len(what)} items do not fit a matrix of {rows} × {columns}"
+        )
+    value = np.asarray(cells.data, np.float32)
+    if not len(value) or not np.isfinite(value).all():
+        raise DiscreetError("ratings: the matrix must hold finite numbers, one at least")
+    if len(np.unique(cells.row.astype(np.int64) * columns + cells.col)) < len(value):
+        raise DiscreetError("ratings: a user rates an item twice; keep one of them")
+    return Ratings(
+        name=name,
+        user=cells.row.astype(np.int32),
+        item=cells.col.astype(np.int32),
+        value=value,
+        time=np.full(len(value), -1, np.int64),
+        users=who,
+        items=Items.named(what),
+        scale=_checked_scale(value, scale),
+    )
+
+
+def _checked_scale(value: NDArray[np.float32], scale: tuple[float, float] | None) -> tuple[float, float]:
+    lowest, highest = scale or (float(value.min()), float(value.max()))
+    if value.min() < lowest or value.max() > highest:
+        raise DiscreetError(f"ratings: some are outside the scale {lowest:g} to {highest:g}")
+    return lowest, highest
 
 
 def purchases_from_frame(frame: Any, *, name: str = "frame") -> Purchases:

@@ -55,6 +55,21 @@ class Ratings:
 
         return ratings_from_frame(frame, scale=scale, name=name)
 
+    @classmethod
+    def from_sparse(
+        cls,
+        matrix: Any,
+        *,
+        users: Sequence[Any] | None = None,
+        items: Sequence[Any] | None = None,
+        scale: tuple[float, float] | None = None,
+        name: str = "matrix",
+    ) -> Ratings:
+        """Ratings from a scipy sparse matrix of users by items; what is stored is rated. Names default to numbers."""
+        from discreet.data.frames import ratings_from_sparse
+
+        return ratings_from_sparse(matrix, users=users, items=items, scale=scale, name=name)
+
     @property
     def density(self) -> float:
         """The share of all pairs of a user and an item that are rated."""

@@ -22,9 +22,10 @@ from discreet.experiments.cache import MeasurementCache
 from discreet.experiments.provenance import own_code
 from discreet.experiments.rating_results import BUCKETS, VendorComparison, VendorResult
 from discreet.progress import in_short, notice, status, track
+from discreet.vendors.dealing import Dealing
 from discreet.vendors.gibbs import GibbsMF
 from discreet.vendors.item_features import GROUP_EDGES, local_prior, rating_counts
-from discreet.vendors.partition import Distribution, Fold, Sizes, folds, partition, pooled
+from discreet.vendors.partition import RANDOM, Distribution, Fold, Sizes, folds, partition, pooled
 from discreet.vendors.vendor_method import Predictor, VendorMethod
 from discreet.vendors.vendor_registry import MethodRefusal
 
@@ -48,6 +49,7 @@ class Design:
         partitions: How many times users are dealt out anew, with seeds from `seed` on.
         folds: 1 tests a random tenth of each vendor's ratings, more test each of so many parts in turn.
         sizes: Of the vendors.
+        dealing: How vendors differ.
         distribution: What is dealt out.
         reported: How many vendors are measured, the first ones, fixed before anything is known of them; None for all.
         seed: Of the deal, the tested part, the noise and the models.
@@ -58,6 +60,7 @@ class Design:
     folds: int = 1
     sizes: Sizes = Sizes.EQUAL
     distribution: Distribution = Distribution.HORIZONTAL
+    dealing: Dealing = RANDOM
     reported: int | None = None
     seed: int = 0
 
@@ -76,14 +79,18 @@ class Design:
 
     def in_words(self) -> str:
         """What a reader of the results must know."""
-        fold = "a random tenth of each vendor's ratings tested" if self.folds == 1 else f"{self.folds} folds"
-        return f"{self.dealt_in_words()}, {fold}"
+        return f"{self.dealt_in_words()}, {self.tested()}"
+
+    def tested(self) -> str:
+        """Which part is tested."""
+        return "a random tenth of each vendor's ratings tested" if self.folds == 1 else f"{self.folds} folds"
 
     def dealt_in_words(self) -> str:
         """How vendors came about, without what is tested."""
         first = "" if self.measured == self.vendors else f", the first {self.measured} measured"
         times = "1 partition" if self.partitions == 1 else f"{self.partitions} partitions"
-        return f"{self.vendors} vendors ({self.distribution}, sizes {self.sizes}{first}), {times}"
+        how = f"{self.distribution}, sizes {self.sizes}" if self.dealing == RANDOM else self.dealing.in_words()
+        return f"{self.vendors} vendors ({how}{first}), {times}"
 
 
 def compare(
@@ -92,14 +99,23 @@ def compare(
     methods: Sequence[VendorMethod],
     cache: MeasurementCache,
     refused: Sequence[MethodRefusal] = (),
+    own: Sequence[Ratings] | None = None,
 ) -> VendorComparison:
     """Measure every method at every vendor that is to be measured; the first method is `local`.
+
+    Args:
+        ratings: All of them.
+        design: How they are dealt out, and what is measured.
+        methods: Ways to predict.
+        cache: Where measurements are kept.
+        refused: Methods that cannot take part, for the report.
+        own: Each vendor's own ratings, where they are not dealt out.
 
     Raises:
         DiscreetError: the ratings cannot be dealt out so, before anything is stored.
     """
     split = partial(folds, count=design.folds)
-    found, reused = at_vendors(ratings, design, methods, cache, split, errors, (2, len(BUCKETS)), "errors")
+    found, reused = at_vendors(ratings, design, methods, cache, split, errors, (2, len(BUCKETS)), "errors", own)
     results = [
         VendorResult(
             method.name,
@@ -112,7 +128,10 @@ def compare(
         )
         for method, table, again in zip(methods, found, reused, strict=True)
     ]
-    return VendorComparison(ratings.name, design.vendors, design.in_words(), results, refused, asdict(design))
+    settings = asdict(design) | {"dealing": "own files" if own is not None else str(design.dealing)}
+    names = [part.name for part in own] if own is not None else [f"vendor {n + 1}" for n in range(design.vendors)]
+    words = design.in_words() if own is None else f"{design.vendors} vendors' own files, {design.tested()}"
+    return VendorComparison(ratings.name, design.vendors, words, results, refused, settings, names[: design.measured])
 
 
 def at_vendors(
@@ -124,6 +143,7 @@ def at_vendors(
     measure: Callable[[Any, Fold], Floats],
     shape: tuple[int, ...],
     what: str,
+    own: Sequence[Ratings] | None = None,
 ) -> tuple[Floats, NDArray[np.int64]]:
     """What is measured of every method, by partition, fold and vendor; and how many measurements are not new.
 
@@ -136,8 +156,9 @@ def at_vendors(
         measure: Measures what a method's `predictor` gives on a fold.
         shape: Of what it gives.
         what: What it measures, which tells measurements apart that are kept.
+        own: Each vendor's own ratings, where they are not dealt out.
     """
-    deals = [_Deal(ratings, design, number, split) for number in range(design.partitions)]
+    deals = [_Deal(ratings, design, number, split, own) for number in range(design.partitions)]
     for deal in deals:
         _ = deal.parts
     data = fingerprint(ratings)
@@ -201,6 +222,7 @@ class _Deal:
     design: Design
     number: int
     split: Split
+    own: Sequence[Ratings] | None
 
     @property
     def seed(self) -> int:
@@ -209,14 +231,20 @@ class _Deal:
     @property
     def key(self) -> list[Any]:
         design = self.design
-        return [design.vendors, design.folds, str(design.sizes), str(design.distribution), self.seed]
+        kind = "own" if self.own is not None else str(design.dealing)
+        return [design.vendors, design.folds, str(design.sizes), str(design.distribution), kind, self.seed]
 
     @cached_property
     def parts(self) -> list[list[Fold]]:
         """The folds of each vendor."""
         design = self.design
-        dealt = partition(
-            self.ratings, design.vendors, distribution=design.distribution, sizes=design.sizes, seed=self.seed
+        dealt = self.own or partition(
+            self.ratings,
+            design.vendors,
+            distribution=design.distribution,
+            sizes=design.sizes,
+            dealing=design.dealing,
+            seed=self.seed,
         )
         return [self.split(part, seed=self.seed) for part in dealt]
 

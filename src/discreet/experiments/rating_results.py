@@ -13,6 +13,7 @@ import numpy as np
 from discreet.evaluation.grid import Grid
 from discreet.experiments.provenance import versions
 from discreet.experiments.vendor_gains import Floats, Measured, VendorGains, label_of, mean_over_vendors, whole
+from discreet.experiments.vendor_worth import worth
 from discreet.privacy.guarantee import Guarantee
 from discreet.protocol.infinity import to_plain
 from discreet.tabular import guarantee_columns, plain
@@ -82,6 +83,7 @@ class VendorComparison(VendorGains):
         results: One for each method and ε.
         refused: Methods that could not take part.
         settings: The design as plain values.
+        names: Of the vendors that were measured.
     """
 
     metric: ClassVar[str] = "RMSE"
@@ -94,6 +96,7 @@ class VendorComparison(VendorGains):
     results: Sequence[VendorResult]
     refused: Sequence[MethodRefusal] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    names: Sequence[str] = ()
 
     @property
     def measurements(self) -> Sequence[VendorResult]:
@@ -176,10 +179,25 @@ class VendorComparison(VendorGains):
                     "gap_closed": self.gap_closed(result),
                     "vendors_gaining": whole(self.gaining(result)),
                     "guarantee": None if result.guarantee is None else result.guarantee.to_json(),
+                    **({"by_vendor": self._by_vendor(result)} if self.differ else {}),
                 }
                 for result in self.results
             ],
         }
+
+    @property
+    def differ(self) -> bool:
+        """Whether vendors are more than samples of one population."""
+        return self.settings.get("dealing", "random") != "random" and len(self.names) == self.measured
+
+    def _by_vendor(self, result: VendorResult) -> list[dict[str, Any]]:
+        """What each measured vendor has, the mean over partitions."""
+        rmse, gains = result.rmse.mean(axis=0), self.gains(result).mean(axis=0)
+        tested = result.tested.sum(axis=(0, 1, 3))
+        return [
+            {"vendor": name, "rmse": plain(float(r)), "gain": plain(float(g)), "tested": int(t)}
+            for name, r, g, t in zip(self.names, rmse, gains, tested, strict=True)
+        ]
 
     def for_whom(self, best: Measured) -> str:
         """Which vendors gain with the best method, on which items, and whether small ones gain more."""
@@ -194,7 +212,7 @@ class VendorComparison(VendorGains):
         if size.max() > 2 * size.min():
             smaller, larger = np.array_split(gains.ravel()[np.argsort(size, axis=None)], 2)
             sentence += f". The smaller half of them gains {smaller.mean():+.4f}, the larger {larger.mean():+.4f}"
-        return f"{sentence}."
+        return " ".join([f"{sentence}.", *worth(self, best)])
 
 
 def _of_bucket(place: int) -> str:

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Adjacency, Unit
+from discreet.vendors.dealing import Dealing, Kind, by_genre, by_taste, sold
 
+RANDOM = Dealing()
 TEST_SHARE = 0.1
 """The share of a vendor's ratings that a single fold tests on."""
 
@@ -85,30 +87,40 @@ def partition(
     *,
     distribution: Distribution = Distribution.HORIZONTAL,
     sizes: Sizes | Sequence[float] = Sizes.EQUAL,
+    dealing: Dealing = RANDOM,
     seed: int = 0,
 ) -> list[Ratings]:
-    """Spread users, items or single ratings at random over so many vendors.
+    """Spread users, items or single ratings over so many vendors: at random, or as `dealing` says.
 
     Args:
         ratings: all of them.
         vendors: how many vendors there are.
         distribution: whether users, items or single ratings are dealt out.
         sizes: the vendors' sizes, or their shares of all users (items, ratings), in any unit.
+        dealing: how vendors differ. By genre and in the vertical distribution, items go by their first genre.
         seed: of the deal.
 
     Raises:
         DiscreetError: there are too few users, items or ratings, or a vendor would have no rating.
     """
+    if dealing.kind is Kind.SIZE:
+        sizes = Sizes.ZIPF
     counts = _counts(ratings, vendors, distribution, sizes)
     dealt = np.repeat(np.arange(vendors), counts)
     np.random.default_rng(seed).shuffle(dealt)
     match distribution:
         case Distribution.HORIZONTAL:
+            if dealing.kind in (Kind.GENRE, Kind.TASTE):
+                dealt = (by_genre if dealing.kind is Kind.GENRE else by_taste)(ratings, vendors, seed)
             owner = dealt[ratings.user]
         case Distribution.VERTICAL:
-            owner = dealt[ratings.item]
+            owner = (_first_genre(ratings, vendors) if dealing.kind is Kind.GENRE else dealt)[ratings.item]
         case Distribution.ARBITRARY:
             owner = dealt
+    if dealing.kind in (Kind.TASTE, Kind.OVERLAP) and distribution is not Distribution.HORIZONTAL:
+        raise DiscreetError(f"vendors by {dealing.kind} need a horizontal distribution, not a {distribution} one")
+    if dealing.kind is Kind.OVERLAP:
+        owner = np.where(sold(ratings, owner, vendors, dealing.overlap, seed), owner, -1)
     parts = [_of_vendor(ratings, owner == number, number) for number in range(vendors)]
     empty = next((number for number, part in enumerate(parts) if not len(part)), None)
     if empty is not None:
@@ -116,17 +128,20 @@ def partition(
     return parts
 
 
-def folds(ratings: Ratings, count: int = 1, *, seed: int = 0) -> list[Fold]:
-    """One vendor's train and test parts: one random tenth is tested, or each of `count` parts in turn.
+def folds(ratings: Ratings, count: int = 1, *, test_share: float = TEST_SHARE, seed: int = 0) -> list[Fold]:
+    """One vendor's train and test parts: one random tenth (`test_share`) is tested, or each of `count` parts in turn.
 
     With `count` = 10 this is the thesis' protocol. Every user stays in the numbering, rated or not.
     """
     if count < 1:
         raise ValueError(f"count must be at least 1, not {count}")
     if len(ratings) < max(2, count):
-        raise DiscreetError(f"{ratings.name}: {len(ratings)} ratings are too few for {max(2, count)} parts")
+        raise DiscreetError(
+            f"{ratings.name}: {len(ratings)} rating{'s' * (len(ratings) != 1)} are too few for {max(2, count)} parts to"
+            " train on and to test; use fewer vendors, or leave this one out"
+        )
     shuffled = np.random.default_rng(seed).permutation(len(ratings))
-    single = [shuffled[: max(1, round(TEST_SHARE * len(ratings)))]]
+    single = [shuffled[: max(1, round(test_share * len(ratings)))]]
     tests = single if count == 1 else np.array_split(shuffled, count)
     made = []
     for test in tests:
@@ -162,6 +177,17 @@ def pooled(vendors: Sequence[Ratings]) -> Ratings:
         users=[f"{number}:{user}" for number, vendor in enumerate(vendors) for user in vendor.users],
         scale=(min(vendor.scale[0] for vendor in vendors), max(vendor.scale[1] for vendor in vendors)),
     )
+
+
+def _first_genre(ratings: Ratings, vendors: int) -> NDArray[np.int64]:
+    """Each item's vendor: the genres, largest first, go to the vendors in turn, and items with their first genre."""
+    first = [of_item[0] if of_item else "" for of_item in ratings.items.genres]
+    names, number = np.unique(first, return_inverse=True)
+    if len(names) < vendors:
+        raise DiscreetError(f"{ratings.name}: {len(names)} genres are too few for {vendors} vendors; use fewer vendors")
+    rank = np.empty(len(names), np.int64)
+    rank[np.argsort(-np.bincount(number[ratings.item], minlength=len(names)), kind="stable")] = np.arange(len(names))
+    return np.asarray(rank[number] % vendors)
 
 
 def _counts(

@@ -65,6 +65,10 @@ class Spending:
                 f"δ = {cost.delta:.3g} {whom} with other jobs is more than the {MAX_DELTA:g} that nodes allow in all"
             )
 
+    def spent(self) -> float:
+        """ε of all jobs so far."""
+        return math.fsum(_cost(path)[0] for path in sorted(self.folder.glob("*.json")))
+
     def charged(self, job: str) -> bool:
         """Whether the job has been entered before."""
         return self._path(job).exists()

@@ -1,8 +1,9 @@
 """What a vendor makes of the answers: a prior for the items in its own model.
 
 It takes off its own contributions and noise, exactly, and knows how much noise is left. Biases become observations of
-known noise; leanings to the directions become features, shrunk as their noise asks for, whose link to the vendor's own
-factors its sampler learns. Where the answers tell next to nothing, the vendor goes on as if alone.
+known noise, where they tell anything; leanings to the directions become features, shrunk as their noise asks for, whose
+link to the vendor's own factors its sampler learns. Its own features and groups of items stay as they are alone: what
+tells next to nothing changes next to nothing.
 """
 
 from __future__ import annotations
@@ -10,20 +11,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.data.ratings import Ratings
 from discreet.vendors.gibbs import ItemPrior, PseudoObservations
-from discreet.vendors.item_features import local_prior, public_features, standardised
+from discreet.vendors.item_features import local_prior, rating_counts, standardised
 from discreet.vendors.sharing.contributions import COUNT_WEIGHT, UNIT, Floats, Integers, opening, star
-from discreet.vendors.sharing.estimates import BIAS_VARIANCE, RATING_VARIANCE, RATING_WEIGHT, Openings, item_estimates
+from discreet.vendors.sharing.estimates import (
+    BIAS_VARIANCE,
+    RATING_VARIANCE,
+    RATING_WEIGHT,
+    Openings,
+    OwnCounts,
+    item_estimates,
+)
 from discreet.vendors.sharing.sharing_budget import SharingBudget
 from discreet.vendors.sharing.sharing_rounds import Answered, Opening, Projections, Round, others
 
 _MIN_LEANING = 1e-6
-_MIN_EXPLAINED = 0.2
-"""How much of the variance of biases a release must explain, on average over items, to be heeded. Below, estimates of
-popularity from it are worse than the vendor's own counts (seen on MovieLens 100K at ε = 0.5, where it did harm)."""
+_MIN_EXPLAINED = 0.02
+"""How much of the variance of biases the release must explain of an item to be an observation of it."""
 
 
 def item_prior(
@@ -47,23 +53,19 @@ def prior_of_others(
             leanings.append((sums.reshape(items, -1), deviation))
     if known is None:
         raise ValueError("there is no opening among the answers")
-    estimates = item_estimates(known)
-    if np.mean(1 / (1 + estimates.deviation**2 / BIAS_VARIANCE)) < _MIN_EXPLAINED:
-        return local_prior(own)
+    estimates, alone = item_estimates(known, OwnCounts(rating_counts(own))), local_prior(own)
+    told = np.flatnonzero(estimates.deviation**2 < BIAS_VARIANCE / _MIN_EXPLAINED)
+    if not len(told):
+        return alone
     own_weight = opening(own, np.ones(items))[items:] / UNIT / COUNT_WEIGHT
     popularity = np.log1p((estimates.weight + own_weight) / RATING_WEIGHT)
-    columns = [public_features(own.items), standardised(popularity[:, None])]
+    columns = [alone.features, standardised(popularity[:, None])]
     columns += [leaning_features(sums, estimates.weight, known.relative, deviation) for sums, deviation in leanings]
     observed = estimates.observed - np.average(estimates.observed, weights=estimates.deviation**-2)
     pseudo = PseudoObservations.of_biases(
-        np.arange(items, dtype=np.int32), observed * star(own), estimates.deviation * star(own), rank
+        told.astype(np.int32), observed[told] * star(own), estimates.deviation[told] * star(own), rank
     )
-    return ItemPrior(np.column_stack(columns), reliability_groups(estimates.deviation), pseudo)
-
-
-def reliability_groups(deviation: Floats) -> NDArray[np.int32]:
-    """Quarters of the items, by how well the others' ratings tell their biases."""
-    return np.searchsorted(np.quantile(deviation, [0.25, 0.5, 0.75]), deviation).astype(np.int32)
+    return ItemPrior(np.column_stack(columns), alone.groups, pseudo)
 
 
 def leaning_features(sums: Floats, weight: Floats, relative: Floats, deviation: float) -> Floats:

@@ -20,7 +20,7 @@ from discreet.vendors.partition import Distribution, Level
 from discreet.vendors.sharing.contributions import Integers
 from discreet.vendors.sharing.plan import converse
 from discreet.vendors.sharing.reading import item_prior
-from discreet.vendors.sharing.sharing_budget import SharingBudget
+from discreet.vendors.sharing.sharing_budget import SharingBudget, usual_colluders
 from discreet.vendors.sharing.sharing_rounds import Answered, Round, Vendor
 from discreet.vendors.vendor_method import Setting, VendorMethod
 
@@ -40,7 +40,8 @@ class Sharing(VendorMethod):
     Attributes:
         epsilon: ε of a user for everything that ever leaves her vendor.
         delta: δ.
-        colluders: How many other vendors may tell the reader their noise; more cost more noise.
+        colluders: How many other vendors may tell the reader their noise; more cost more noise. By default one, where
+            there are three vendors or more.
         model: Each vendor's own sampler.
     """
 
@@ -49,7 +50,7 @@ class Sharing(VendorMethod):
 
     epsilon: float
     delta: float = 1e-5
-    colluders: int = 0
+    colluders: int | None = None
     model: GibbsMF = field(default_factory=GibbsMF)
 
     @classmethod
@@ -89,7 +90,8 @@ class Sharing(VendorMethod):
 
     def budget(self, vendors: int) -> SharingBudget:
         """What the rounds may cost when so many take part."""
-        return SharingBudget(self.epsilon, self.delta, vendors, self.colluders)
+        colluders = usual_colluders(vendors) if self.colluders is None else self.colluders
+        return SharingBudget(self.epsilon, self.delta, vendors, colluders)
 
 
 def check_horizontal(vendors: Sequence[Ratings]) -> None:

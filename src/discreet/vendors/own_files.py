@@ -1,0 +1,87 @@
+"""Several vendors' own files as one data set: items are the same where their ids are, users never are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from discreet.data.ratings import Items, Ratings
+from discreet.errors import DiscreetError
+from discreet.vendors.partition import pooled
+
+
+@dataclass(frozen=True)
+class Matching:
+    """What the vendors' catalogues have in common.
+
+    Attributes:
+        vendors: Each vendor's name with how many of its items others have, how many items and ratings it has, and the
+            share of its ratings that are of items which others have.
+        everywhere: How many items all have.
+        items: How many there are.
+        shared_users: How many names of users are at more than one vendor.
+    """
+
+    vendors: Sequence[tuple[str, int, int, int, float]]
+    everywhere: int
+    items: int
+    shared_users: int
+
+    def in_words(self) -> list[str]:
+        """A line for each vendor, and what else to know."""
+        lines = [
+            f"{name}: {ratings:,} ratings; {matched:,} of its {items:,} items are another vendor's, too"
+            f" ({share:.0%} of its ratings)"
+            for name, matched, items, ratings, share in self.vendors
+        ]
+        lines.append(f"{self.everywhere:,} of {self.items:,} items are at every vendor (matched by id).")
+        if self.shared_users:
+            lines.append(
+                f"{self.shared_users:,} names of users are at more than one vendor. They are taken as different people;"
+                " somebody who is a customer of two is promised less than ε says, by the sum of both."
+            )
+        return lines
+
+
+def on_one_catalogue(files: Sequence[Ratings]) -> tuple[list[Ratings], Matching]:
+    """The vendors' ratings with items numbered alike, on the widest of their scales, and what matched.
+
+    Raises:
+        DiscreetError: there are fewer than two vendors, or no item is at two of them.
+    """
+    if len(files) < 2:
+        raise DiscreetError(f"{len(files)} vendor has nobody to share with; give at least 2 files with --vendor")
+    owners = Counter(name for vendor in files for name in vendor.items.ids)
+    place = {name: number for number, name in enumerate(owners)}
+    if max(owners.values()) < 2:
+        raise DiscreetError("no item is at two vendors; their files must use the same ids for the same items")
+    known: dict[str, tuple[str, tuple[str, ...], int]] = {}
+    for vendor in files:
+        rows = zip(vendor.items.ids, vendor.items.titles, vendor.items.genres, vendor.items.years.tolist(), strict=True)
+        for name, title, genres, year in rows:
+            old = known.get(name, ("", (), -1))
+            known[name] = (old[0] or title, old[1] or genres, year if old[2] < 0 else old[2])
+    facts = [known[name] for name in owners]
+    years = np.array([year for _, _, year in facts], np.int32)
+    items = Items(list(owners), [title for title, _, _ in facts], [genres for _, genres, _ in facts], years)
+    scale = (min(vendor.scale[0] for vendor in files), max(vendor.scale[1] for vendor in files))
+    parts, matched = [], []
+    for number, vendor in enumerate(files):
+        mapped = np.array([place[name] for name in vendor.items.ids], np.int32)
+        others = np.array([owners[name] > 1 for name in vendor.items.ids])
+        matched.append(
+            (vendor.name, int(others.sum()), len(vendor.items), len(vendor), float(others[vendor.item].mean()))
+        )
+        users = [f"{number + 1}:{user}" for user in vendor.users]
+        parts.append(replace(vendor, item=mapped[vendor.item], items=items, users=users, scale=scale))
+    seen = Counter(user for vendor in files for user in vendor.users)
+    everywhere = sum(count == len(files) for count in owners.values())
+    return parts, Matching(matched, everywhere, len(owners), sum(count > 1 for count in seen.values()))
+
+
+def together(parts: Sequence[Ratings]) -> Ratings:
+    """All vendors' ratings under one name."""
+    return replace(pooled(parts), name=f"{len(parts)} vendors' files")
