@@ -1,0 +1,93 @@
+"""The operator's page in Chromium, from a running server: figures, plots, a rollback, and nothing without the token."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from chromium import chromium
+from learning_site import START, small_learner
+
+from discreet.aggregation.sums import NoisySum
+from discreet.protocol.quality_cells import LATTICE, quality_cells
+from discreet.serving.addresses import listen, url_of
+from discreet.serving.endpoints import create_app
+from discreet.serving.http import http_server
+from discreet.serving.learning.experiment import Experiment, ExperimentArm, arm_names
+from discreet.serving.learning.quality import quality_task
+from discreet.serving.learning.window_store import ClosedWindow, WindowStore
+from discreet.serving.status import Running
+
+TOKEN = "0123456789abcdef"
+ARMS = arm_names(Experiment("less popularity", (ExperimentArm("now"), ExperimentArm("half", popularity=0.5))))
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[str]:
+    """A server that has learnt from a window, and has measured two arms for six days."""
+    service, learner = small_learner(tmp_path)
+    learner.learn()
+    store, task = WindowStore(service.store), quality_task(ARMS, 0.1, start=START, windows=9, name="ranking quality")
+    rng = np.random.default_rng(1)
+    for window in range(6):
+        shares = np.concatenate(
+            [[auc, 1 - auc, auc - 0.2, click, 1 - click] for auc, click in ((0.66, 0.4), (0.69, 0.5))]
+        )
+        values = np.rint(4000 * LATTICE * shares + rng.laplace(0, 3 * LATTICE / 0.1, len(shares))).astype(np.int64)
+        closed = ClosedWindow(task.id.hex(), window, task.begins(window + 1), quality_cells(ARMS), np.zeros(0))
+        store.close_window(closed)
+        assert store.measure(closed, task, NoisySum(values, task.guarantee(), 12_000))
+    service.running = lambda: Running([*learner._tasks.values(), task], {"report_replayed": 3}, {"leader": "serving"})
+    listener = listen("127.0.0.1", 0)
+    server = http_server(create_app(service, admin_token=TOKEN))
+    thread = threading.Thread(target=server.run, args=([listener],))
+    thread.start()
+    yield url_of(listener)
+    server.should_exit = True
+    thread.join()
+
+
+def test_the_operators_page(site: str, tmp_path: Path) -> None:
+    with chromium() as browser:
+        page: Any = browser.new_page(viewport={"width": 1200, "height": 900})
+        complaints: list[str] = []
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(f"{site}/admin")
+        page.get_by_label("token").fill("a wrong token of some length")
+        page.get_by_role("button", name="Show").click()
+        page.get_by_text("administration needs the token").wait_for()
+        assert page.locator("#shown").is_hidden()
+        page.get_by_label("token").fill(TOKEN)
+        page.get_by_role("button", name="Show").click()
+        page.locator("#quality svg").wait_for()
+        quality = page.locator("#quality").inner_text()
+        assert "/half, views with a click" in quality
+        assert "better" in quality
+        assert page.locator("#quality svg polyline").count() == 2
+        assert "front page popularity" in page.locator("#sums").inner_text()
+        budget = page.locator("#budget").inner_text()
+        assert "per user (zero out), against the publisher and one aggregator, one day, proved" in budget
+        assert "report_replayed" in page.locator("#health").inner_text()
+        page.get_by_role("button", name="Roll back").click()
+        page.get_by_text("Rolled back to").wait_for()
+        page.get_by_role("button", name="Lift").click()
+        page.get_by_text("Rolled back to").wait_for(state="detached")
+        page.screenshot(path=os.environ.get("DISCREET_SCREENSHOT", str(tmp_path / "admin.png")), full_page=True)
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        page.get_by_role("button", name="Forget the token").click()
+        assert page.locator("#shown").is_hidden()
+        assert complaints == []
+
+
+def test_there_is_no_page_where_there_is_no_token(tmp_path: Path) -> None:
+    from starlette.testclient import TestClient
+
+    service, _ = small_learner(tmp_path)
+    with TestClient(create_app(service)) as web:
+        assert web.get("/admin").status_code == 404
+        assert web.get("/v1/admin/status").status_code == 404
