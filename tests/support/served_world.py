@@ -67,7 +67,7 @@ class StandInModel:
     def centre(self):
         return self.coordinates(self._vectors.mean(axis=0, keepdims=True))[0]
 
-    def title_vectors(self, titles):
+    def title_vectors(self, titles, topics=()):
         fresh = [title for title in titles if title not in self._known]
         vectors = np.zeros((len(titles), self._vectors.shape[1]), np.float32)
         new = dict(zip(fresh, unit_rows(hashed_vectors(fresh) - self._mean) if fresh else [], strict=True))

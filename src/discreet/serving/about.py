@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.aggregation.task import Task
 from discreet.errors import InputError
-from discreet.privacy.guarantee import shown_epsilon
+from discreet.privacy.guarantee import Guarantee, shown_epsilon
 from discreet.privacy.ledger import Schedule
 from discreet.privacy.mechanisms.attention import ClippedAttention
 from discreet.protocol.check import API, SCHEMA
@@ -162,6 +162,7 @@ def document(
             "scale": scale,
             "unit": float(getattr(model, "unit", 1.0)),
             "centre": [float(x) for x in model.centre],
+            "negative": int(getattr(model, "negative", 0)),
         },
         "weights": {name: float(model.device_weights.get(name, 0.0)) for name in FEATURES},
         "categories": category_shares(snapshot) if model.device_weights.get("category") else [],
@@ -199,7 +200,11 @@ def _of_what_leaves(model: Served, attention: ClippedAttention | None) -> list[s
     if attention is not None:
         return _of_attention(model, attention)
     if model.guarantee().epsilon == 0:
-        return [f"What you read stays on your device, and for ranking nothing of it leaves: {model.guarantee()}."]
+        lines = [f"What you read stays on your device, and for ranking nothing of it leaves: {model.guarantee()}."]
+        training: Guarantee | None = getattr(model, "training", None)
+        return (
+            lines if training is None else [*lines, f"What it ranks with was trained on readers' devices: {training}."]
+        )
     return _of_reports(model)
 
 

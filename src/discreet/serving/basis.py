@@ -116,7 +116,7 @@ class BasisModel:
         """The mean basis vector: who has sent nothing is ranked for with it."""
         return np.asarray(self.space.vectors.mean(axis=0), dtype=np.float32)
 
-    def title_vectors(self, titles: Sequence[str]) -> Floats:
+    def title_vectors(self, titles: Sequence[str], topics: Sequence[tuple[str, str]] = ()) -> Floats:
         """Articles as the trained encoder sees them, from their titles; the anonymous article for an empty one."""
         if not titles:
             return np.zeros((0, self.network.size), np.float32)

@@ -75,8 +75,8 @@ class Served(Protocol):
         """The interest of the mean reader, in device coordinates."""
         ...
 
-    def title_vectors(self, titles: Sequence[str]) -> Floats:
-        """A vector for each title."""
+    def title_vectors(self, titles: Sequence[str], topics: Sequence[tuple[str, str]] = ()) -> Floats:
+        """A vector for each article, from its title and, where they matter, from its category and section."""
         ...
 
     def coordinates(self, vectors: Floats) -> Floats:
@@ -114,9 +114,13 @@ class Served(Protocol):
 
 def load_served(folder: Path) -> Served:
     """The model of a run, or a DiscreetError if the run cannot be read or served."""
+    from discreet.methods.click_reports.click_reports import ClickReports
     from discreet.methods.click_reports.served import ServedModel
     from discreet.methods.run import Run
     from discreet.serving.basis import BasisModel
+    from discreet.serving.bilinear_head import BilinearHead
 
     run = Run.load(folder)
-    return BasisModel.from_run(run) if run.method.name == "privaterec" else ServedModel.from_run(run)
+    if run.method.name == "privaterec":
+        return BasisModel.from_run(run)
+    return ServedModel.from_run(run) if isinstance(run.method, ClickReports) else BilinearHead.from_run(run)

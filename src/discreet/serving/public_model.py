@@ -103,7 +103,7 @@ class PublicModel:
         """No release is asked for, and none is taken."""
         return SketchTerms(self.guarantee(), len(self.space), 1.0, 0, False, 0)
 
-    def title_vectors(self, titles: Sequence[str]) -> Floats:
+    def title_vectors(self, titles: Sequence[str], topics: Sequence[tuple[str, str]] = ()) -> Floats:
         """Unit vectors of titles, from public text; zero for a title without words that are known."""
         encoded = self._encoded(titles)[len(self.reference) :]
         vectors = np.zeros_like(encoded)

@@ -130,7 +130,8 @@ class SnapshotUpdater:
         self.ready = True
 
     def _encode(self, waiting: list[tuple[int, Waiting]]) -> list[tuple[int, Waiting, Encoded]]:
-        vectors = self._model.title_vectors([article.title for _, article in waiting])
+        topics = [(article.category, article.section) for _, article in waiting]
+        vectors = self._model.title_vectors([article.title for _, article in waiting], topics)
         categories = [article.category for _, article in waiting]
         scores = self._model.article_scores(vectors, categories).astype(np.float32)
         lasting = self._model.lasting_scores(vectors, categories).tolist()

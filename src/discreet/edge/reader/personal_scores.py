@@ -2,7 +2,8 @@
 
     w_interest · v·(h̄ − centre) + w_mean · cos(v, h̄)/unit + w_nearest · max v·h/unit + w_category · ln taste
 
-with v the article's vector and h those of the kept clicks, h̄ their mean. The last three are the features of
+with v the article's vector and h those of the kept clicks, h̄ their mean. In the first product the last `negative`
+coordinates count negatively. The last three are the features of
 `methods.front_page`; the first is the ranking of other methods. Taste is the share of the article's category in the
 history over its public share, with five clicks' worth of the latter as a prior.
 
@@ -72,6 +73,7 @@ def _similarities(vectors: NDArray[np.int8], known: NDArray[np.int8], terms: Pub
     found = np.zeros(len(vectors))
     if weights.interest:
         interest = scale * total / len(known) - np.asarray(terms.centre)
+        interest[len(interest) - min(terms.negative, len(interest)) :] *= -1
         found += weights.interest * scale * (vectors @ interest)
     length = math.sqrt(float(total @ total))
     if weights.mean and length > 0:

@@ -52,6 +52,7 @@ class PublisherTerms:
         vector_scale: What one step of the articles' vectors is worth.
         vector_unit: How much the similarity of two articles varies: similarities are told in this unit.
         centre: The mean interest of all readers, in the coordinates of these vectors.
+        negative: How many of the coordinates, the last, count negatively in the product with an interest.
         categories: Of the larger categories the share in what readers are shown.
         reports: Whether the server takes reports for training.
         experiment: The experiment that the publisher makes now, if it makes one.
@@ -72,6 +73,7 @@ class PublisherTerms:
     vector_scale: float = 1.0
     vector_unit: float = 1.0
     centre: tuple[float, ...] = ()
+    negative: int = 0
     categories: Mapping[str, float] = field(default_factory=dict)
     reports: bool = True
     experiment: Experiment | None = None
@@ -140,6 +142,7 @@ class PublisherTerms:
             vector_scale=vectors["scale"],
             vector_unit=vectors["unit"],
             centre=tuple(vectors["centre"]),
+            negative=vectors.get("negative", 0),
             categories={category["name"]: category["share"] for category in fields["categories"]},
             reports=fields["reports"],
             experiment=Experiment.from_json(fields["experiment"]) if "experiment" in fields else None,

@@ -88,7 +88,7 @@ class ServedModel:
         """The interest of the mean reader, in the coordinates that devices are given."""
         return np.asarray((self.prior.mean @ self.space.profiles) @ self.public.axes.T, dtype=np.float32)
 
-    def title_vectors(self, titles: Sequence[str]) -> Vectors:
+    def title_vectors(self, titles: Sequence[str], topics: Sequence[tuple[str, str]] = ()) -> Vectors:
         """Unit vectors of titles, from public text."""
         return self.public.title_vectors(titles, self.text_source)
 

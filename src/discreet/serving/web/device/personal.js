@@ -27,12 +27,12 @@ export function personalScores(candidates, history, terms) {
   return own;
 }
 
-function addSimilarities(own, candidates, known, { weights, vectors: { dimension, scale, unit, centre } }) {
+function addSimilarities(own, candidates, known, { weights, vectors: { dimension, scale, unit, centre, negative = 0 } }) {
   const vectors = candidates.map(({ vector }) => (vector.length === dimension ? vector : null));
   const total = new Float64Array(dimension);
   for (const vector of known) for (let i = 0; i < dimension; i++) total[i] += vector[i];
   if (weights.interest) {
-    const interest = total.map((sum, i) => (scale * sum) / known.length - centre[i]);
+    const interest = total.map((sum, i) => (i < dimension - negative ? 1 : -1) * ((scale * sum) / known.length - centre[i]));
     vectors.forEach((vector, place) => (own[place] += weights.interest * scale * product(vector, interest)));
   }
   const length = Math.sqrt(product(total, total));

@@ -72,7 +72,8 @@ export const SCHEMA = {
           "dimension": {"type": "integer", "minimum": 1, "maximum": 1024},
           "scale": {"type": "number", "minimum": 1e-12, "maximum": 1000000},
           "unit": {"type": "number", "minimum": 1e-6, "maximum": 1000000},
-          "centre": {"type": "array", "maxItems": 1024, "items": {"type": "number", "minimum": -1000000, "maximum": 1000000}}
+          "centre": {"type": "array", "maxItems": 1024, "items": {"type": "number", "minimum": -1000000, "maximum": 1000000}},
+          "negative": {"type": "integer", "minimum": 0, "maximum": 1024}
         },
         "required": ["dimension", "scale", "unit", "centre"]
       },
