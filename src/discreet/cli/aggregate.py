@@ -23,6 +23,13 @@ class RoleChoice(StrEnum):
     helper = "helper"
 
 
+class TermsChoice(StrEnum):
+    """What is summed."""
+
+    popularity = "popularity"
+    quality = "quality"
+
+
 @app.callback()
 def aggregate(
     context: typer.Context,
@@ -117,6 +124,53 @@ def collect(
     else:
         say(f"{terms.name}, window {window}: {found.contributions} contributions. {found.guarantee}")
         say(" ".join(map(str, found.values.tolist())))
+
+
+@app.command()
+def terms(
+    what: Annotated[TermsChoice, typer.Argument(help="Clicks by article, or how good the ranking is.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the terms.")],
+    leader: Annotated[str, typer.Option(metavar="URL", help="Your server, with /dap: https://news.example/dap")],
+    helper: Annotated[str, typer.Option(metavar="URL", help="The other party's aggregator.")],
+    epsilon: Annotated[float, typer.Option(min=0.001, max=10, help="What a reader's day costs.")],
+    window_minutes: Annotated[int, typer.Option(min=5, max=1440, help="Of popularity: how long a window is.")] = 15,
+    days: Annotated[int, typer.Option(min=1, max=3650, help="For how many days.")] = 365,
+    min_batch: Annotated[int, typer.Option(min=1, help="Windows with fewer contributions are not collected.")] = 100,
+    experiment: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Of quality: the discreet.toml whose [experiment] has the arms."),
+    ] = None,
+) -> None:
+    """Write the terms of a task that a server learns from, from today on; both aggregators use the same file.
+
+    Example: discreet aggregate terms quality --epsilon 0.1 --leader URL/dap --helper URL --out quality.json
+    """
+    import json
+    import time
+    from dataclasses import replace
+
+    from discreet.aggregation.task import DAY
+    from discreet.cli.config_file import experiment_of
+    from discreet.files import replacing_file
+    from discreet.methods.front_page.windows import popularity_task
+    from discreet.serving.learning.experiment import arm_names
+    from discreet.serving.learning.quality import quality_name, quality_task
+    from discreet.serving.learning.trial import ROOM
+
+    today = int(time.time()) // DAY * DAY
+    addresses = {"start": today, "leader": leader, "helper": helper}
+    if what is TermsChoice.quality:
+        arms = None if experiment is None else experiment_of(experiment)
+        task = quality_task(arm_names(arms), epsilon, windows=days, name=quality_name(arms), **addresses)  # type: ignore[arg-type]
+    else:
+        if DAY % (60 * window_minutes):
+            raise DiscreetError(f"--window-minutes must divide a day, which {window_minutes} does not")
+        windows = days * DAY // (60 * window_minutes)
+        task = popularity_task(60 * window_minutes, epsilon, length=ROOM, windows=windows, **addresses)  # type: ignore[arg-type]
+    task = replace(task, min_batch=min_batch)
+    with replacing_file(out) as draft:
+        draft.write_text(json.dumps(task.to_json(), indent=2) + "\n", encoding="utf-8")
+    say(f"{out}: {task.name}, {task.guarantee()}")
 
 
 @app.command("check-vector")

@@ -5,11 +5,14 @@ from __future__ import annotations
 import difflib
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from discreet.errors import InputError
+
+if TYPE_CHECKING:
+    from discreet.serving.learning.experiment import Experiment
 
 DEFAULT = Path("discreet.toml")
 EXPERIMENT = "discreet experiment"
@@ -32,22 +35,34 @@ def use_config(context: click.Context, _: click.Parameter, given: Path | None) -
     return path
 
 
+def experiment_of(path: Path) -> Experiment:
+    """The `[experiment]` of a file."""
+    from discreet.serving.learning.experiment import read_experiment
+
+    found = _table(path)
+    if "experiment" not in found:
+        raise InputError(path, "has no [experiment]")
+    return read_experiment(found["experiment"], path)
+
+
+def _table(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(path, "there is no such file") from None
+    except (OSError, ValueError) as error:
+        raise InputError(path, f"cannot be read as TOML ({error})") from None
+
+
 def read_config_file(context: click.Context, path: Path) -> dict[str, Any]:
     """The options in a file, checked.
 
     Raises:
         InputError: It cannot be read, has a key that is no option, or a value that the option does not take.
     """
-    try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(path, "there is no such file") from None
-    except (OSError, ValueError) as error:
-        raise InputError(path, f"cannot be read as TOML ({error})") from None
-    if "experiment" in found and context.info_name == "serve":
-        from discreet.serving.learning.experiment import read_experiment
-
-        context.meta[EXPERIMENT] = read_experiment(found.pop("experiment"), path)
+    found = _table(path)
+    if context.info_name == "serve" and found.pop("experiment", None) is not None:
+        context.meta[EXPERIMENT] = experiment_of(path)
     known = {one.name: one for one in context.command.params if one.name and one.name not in _NOT_SETTINGS}
     return {key: _checked(context, path, known, key, value) for key, value in found.items()}
 
