@@ -20,8 +20,10 @@ from discreet.version import __version__
 _PUBLIC = {
     "open_news": "discreet.data.open",
     "open_ratings": "discreet.data.open",
+    "open_purchases": "discreet.data.open",
     "NewsData": "discreet.data.news",
     "Ratings": "discreet.data.ratings",
+    "Purchases": "discreet.data.purchases",
     "Method": "discreet.methods.method",
     "TrainingTask": "discreet.methods.method",
     "Run": "discreet.methods.run",
@@ -60,6 +62,11 @@ _PUBLIC = {
     "Hua": "discreet.vendors.methods.hua",
     "Liu": "discreet.vendors.methods.liu",
     "Sharing": "discreet.vendors.sharing",
+    "EASE": "discreet.vendors.implicit.ease",
+    "IALS": "discreet.vendors.implicit.ials",
+    "PopularItems": "discreet.vendors.implicit.popularity",
+    "RankingMethod": "discreet.vendors.implicit.ranking_method",
+    "RankingSharing": "discreet.vendors.implicit.sharing",
     "compare": "discreet.api",
     "compare_vendors": "discreet.api",
     "audit": "discreet.api",
@@ -75,7 +82,8 @@ if TYPE_CHECKING:
     from discreet.audits.audit_registry import Audit
     from discreet.data.formats.data_format import NewsFormat, RatingsFormat
     from discreet.data.news import NewsData
-    from discreet.data.open import open_news, open_ratings
+    from discreet.data.open import open_news, open_purchases, open_ratings
+    from discreet.data.purchases import Purchases
     from discreet.data.ratings import Ratings
     from discreet.errors import DiscreetError
     from discreet.methods.baselines import Combined, Content, Popularity, Random, Recency
@@ -98,6 +106,11 @@ if TYPE_CHECKING:
     from discreet.privacy.mechanisms.mechanism import Mechanism
     from discreet.privacy.release import Release
     from discreet.vendors.gibbs import GibbsMF
+    from discreet.vendors.implicit.ease import EASE
+    from discreet.vendors.implicit.ials import IALS
+    from discreet.vendors.implicit.popularity import PopularItems
+    from discreet.vendors.implicit.ranking_method import RankingMethod
+    from discreet.vendors.implicit.sharing import RankingSharing
     from discreet.vendors.methods.baselines import Full, Local
     from discreet.vendors.methods.cmf import CMF
     from discreet.vendors.methods.dpals import DPALS

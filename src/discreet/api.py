@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, overload
 
 from discreet.audits.findings import Findings
 from discreet.data.news import NewsData
+from discreet.data.purchases import Purchases
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
+from discreet.experiments.implicit_results import RankingComparison
 from discreet.experiments.ranking_results import Comparison
 from discreet.experiments.rating_results import VendorComparison
 from discreet.methods.method import Method, TrainingTask
-from discreet.plugins import load_plugins
+from discreet.plugins import Registry, load_plugins
 from discreet.vendors.vendor_method import VendorMethod
 
 
@@ -50,6 +52,14 @@ def compare(
     return run_comparison(TrainingTask(data, text), chosen, split, range(seeds), cache)
 
 
+@overload
+def compare_vendors(ratings: Purchases, **options: Any) -> RankingComparison: ...
+
+
+@overload
+def compare_vendors(ratings: Ratings, **options: Any) -> VendorComparison: ...
+
+
 def compare_vendors(
     ratings: Ratings,
     *,
@@ -59,11 +69,11 @@ def compare_vendors(
     seed: int = 0,
     measurements: Path | str | None = None,
     **design: Any,
-) -> VendorComparison:
-    """Deal ratings out to vendors, and compare ways to predict together with each vendor alone.
+) -> VendorComparison | RankingComparison:
+    """Deal ratings or purchases out to vendors, and compare ways to predict together with each vendor alone.
 
     Args:
-        ratings: The ratings.
+        ratings: The ratings, or purchases: then methods recommend, and the nDCG takes the place of the RMSE.
         vendors: How many vendors there are.
         methods: Vendor methods, or their names; `local` is always measured, first.
         epsilons: Budgets for methods that are given by name.
@@ -72,16 +82,19 @@ def compare_vendors(
         **design: Other fields of `vendors.compare.Design`: partitions, folds, sizes, distribution, reported.
     """
     from discreet.experiments.cache import MeasurementCache
+    from discreet.experiments.implicit_comparison import compare_rankings
     from discreet.experiments.rating_comparison import Design
     from discreet.experiments.rating_comparison import compare as run_comparison
     from discreet.vendors.gibbs import GibbsMF
+    from discreet.vendors.implicit.ranking_registry import METHODS as RANKING_METHODS
     from discreet.vendors.vendor_method import Setting
-    from discreet.vendors.vendor_registry import make_methods
+    from discreet.vendors.vendor_registry import METHODS, make_methods
 
     plan = Design(vendors, seed=seed, **design)
     setting = Setting(GibbsMF(), plan.distribution, vendors)
     names = [method for method in methods if isinstance(method, str)]
-    known, refused = make_methods(names, list(epsilons), setting)
+    registry: Registry[Any] = RANKING_METHODS if isinstance(ratings, Purchases) else METHODS
+    known, refused = make_methods(names, list(epsilons), setting, registry)
     given = [method for method in methods if not isinstance(method, str)]
     for method in given:
         method.guarantee(vendors)
@@ -89,6 +102,8 @@ def compare_vendors(
     chosen = [*(method for method in known if method.name != "local" or not own_local), *given]
     chosen.sort(key=lambda method: method.name != "local")
     cache = MeasurementCache(None if measurements is None else Path(measurements))
+    if isinstance(ratings, Purchases):
+        return compare_rankings(ratings, plan, cast(Any, chosen), cache, refused)
     return run_comparison(ratings, plan, chosen, cache, refused)
 
 

@@ -124,12 +124,13 @@ class ReaderView:
         return np.asarray(sums / self.budget.hidden_deviation(asked.sensitivity, asked.share))
 
 
-def _user_added(rounds: tuple[Round, ...], epsilon: float, setting: str, runs: int) -> Audit:
+def user_added(rounds: tuple[Round, ...], epsilon: float, setting: str, runs: int, mechanism: str = "sharing") -> Audit:
+    """Whether a user is there, told from all that a reader and its colluder see of these rounds."""
     there, away = ReaderView(rounds, epsilon, True), ReaderView(rounds, epsilon, False)
     score = Nearness(2, (there.noiseless(), away.noiseless()))
     allowed = 1 / analytic_multiplier(epsilon, _DELTA)
     examination = BlackBox(there, away, runs=runs, delta=_DELTA, gaussian=True, scores=(score,))
-    return Audit("sharing", setting, Status.PROVED, allowed, examination)
+    return Audit(mechanism, setting, Status.PROVED, allowed, examination)
 
 
 def questions_and_answers(reader: Ratings, releases: tuple[int, ...]) -> bytes:
@@ -180,9 +181,9 @@ def _question(asked: Round) -> bytes:
 _READERS = (vendor_of(_OTHERS), vendor_of(((1, 1, 1),)), vendor_of((_TARGET,) * 9), vendor_of(((0, 5), (4,), (3, 3))))
 _SILENT, _LOUD = (2**36, -(2**37), 2**35, 3 * 2**36), (2**52, -(2**51), 2**53, 2**50, 3 * 2**51)
 
-register(_user_added((Opening(1.0, np.ones(_ITEMS)),), 1.0, "a user added, the opening alone, ε=1", 40_000))
-register(_user_added(_ALL_ROUNDS, 1.0, "a user added, all rounds, one colluder, ε=1", 20_000))
-register(_user_added(_ALL_ROUNDS, 10.0, "a user added, all rounds, one colluder, ε=10", 20_000))
+register(user_added((Opening(1.0, np.ones(_ITEMS)),), 1.0, "a user added, the opening alone, ε=1", 40_000))
+register(user_added(_ALL_ROUNDS, 1.0, "a user added, all rounds, one colluder, ε=1", 20_000))
+register(user_added(_ALL_ROUNDS, 10.0, "a user added, all rounds, one colluder, ε=10", 20_000))
 for _releases, _which in ((_SILENT, "biases"), (_LOUD, "biases and directions")):
     for _device, _what in ((questions_and_answers, "others beside a reader's ratings"), (questions, "questions asked")):
         _examination = NonInterference(_device, _READERS, _releases)

@@ -13,6 +13,7 @@ MODULES = (
     "discreet.audits.dp_fedavg",
     "discreet.audits.reader",
     "discreet.audits.sharing",
+    "discreet.audits.implicit_sharing",
     "discreet.audits.hostile_vendors",
     "discreet.audits.hostile_training",
     "discreet.audits.sum_noise",

@@ -27,13 +27,12 @@ class RankingModel(Protocol):
         ...
 
 
-EASE_MODELS = (
-    *(EASE(ridge) for ridge in (50.0, 100.0, 200.0, 400.0, 800.0)),
-    *(EASE(ridge, evenness=0.5) for ridge in (15.0, 50.0)),
+EASE_MODELS: tuple[EASE, ...] = (
+    *(EASE(ridge) for ridge in (100.0, 200.0, 400.0, 800.0)),
+    EASE(50.0, evenness=0.5),
 )
 IALS_MODELS = tuple(
-    IALS(unobserved=unobserved, ridge=ridge)
-    for unobserved, ridge in ((0.1, 0.01), (0.1, 0.03), (0.3, 0.003), (0.3, 0.01), (0.3, 0.03), (1.0, 0.003))
+    IALS(unobserved=unobserved, ridge=ridge) for unobserved, ridge in ((0.1, 0.03), (0.3, 0.01), (0.3, 0.03))
 )
 ALL_MODELS: tuple[RankingModel, ...] = (PopularItems(), *EASE_MODELS, *IALS_MODELS)
 

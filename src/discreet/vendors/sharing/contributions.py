@@ -80,8 +80,8 @@ def opening(ratings: Ratings, emphasis: Floats) -> Integers:
     )
     return np.concatenate(
         (
-            _summed(ratings.item, _cut(residual * weight, UNIT, items), items),
-            _summed(ratings.item, _cut(COUNT_WEIGHT * weight, UNIT, items), items),
+            _summed(ratings.item, cut(residual * weight, UNIT, items), items),
+            _summed(ratings.item, cut(COUNT_WEIGHT * weight, UNIT, items), items),
         )
     )
 
@@ -93,7 +93,7 @@ def pairs(ratings: Ratings, offset: Floats, popular: Integers) -> Integers:
     seen = np.bincount(user, minlength=users)
     residual = residual - (np.bincount(user, residual, users) / (seen + _CENTRE_STRENGTH))[user]
     weight = _inverse(np.bincount(user, residual**2, users))[user]
-    rows = csr_array((_cut(residual * weight, _ROOT_UNIT, len(popular)), (user, column)), shape=(users, len(popular)))
+    rows = csr_array((cut(residual * weight, _ROOT_UNIT, len(popular)), (user, column)), shape=(users, len(popular)))
     return np.asarray((rows.T @ rows).toarray()[np.triu_indices(len(popular), 1)], dtype=np.int64)
 
 
@@ -106,7 +106,7 @@ def projections(ratings: Ratings, directions: Directions) -> Integers:
     profile *= _inverse(np.square(profile).sum(axis=1))[:, None]
     weighted = residual * weight
     columns = [
-        _summed(ratings.item, _cut(weighted * profile[ratings.user, k], UNIT, items), items)
+        _summed(ratings.item, cut(weighted * profile[ratings.user, k], UNIT, items), items)
         for k in range(directions.rank)
     ]
     return np.stack(columns, axis=1).ravel()
@@ -144,7 +144,7 @@ def _inverse(squares: NDArray[Any]) -> Floats:
     return np.asarray(np.where(enough, 1 / np.sqrt(np.where(enough, squares, 1.0)), 0.0))
 
 
-def _cut(values: Floats, unit: int, terms: int) -> Integers:
+def cut(values: Floats, unit: int, terms: int) -> Integers:
     """To the lattice, towards zero; the slack is more than float64 may err upwards in a norm of so many terms."""
     slack = max(2.0**-40, (terms + 16) * 2.0**-52)
     return np.trunc(values * (unit * (1 - slack))).astype(np.int64)

@@ -1,0 +1,114 @@
+"""Sharing for implicit feedback: co-purchases of all users with user-level privacy, released once, as rows for EASE.
+
+the others ──▶ noised sums over users (secure sum) ──▶ minus the own share ──▶ a few rows ──▶ EASE ◀── own purchases
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from discreet.data.ratings import Ratings
+from discreet.evaluation.recommendation import bought
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.noise import SimulatedNoise
+from discreet.vendors.implicit.ease import fit_rows
+from discreet.vendors.implicit.ranking_method import RankingMethod
+from discreet.vendors.implicit.recommender import Recommender
+from discreet.vendors.implicit.sharing.plan import converse
+from discreet.vendors.implicit.sharing.reading import GramOfOthers, gram_of_others
+from discreet.vendors.implicit.tuning import ALL_MODELS, RankingModel, best_of
+from discreet.vendors.partition import Distribution, Level
+from discreet.vendors.sharing.contributions import Integers
+from discreet.vendors.sharing.sharing_budget import SharingBudget
+from discreet.vendors.sharing.sharing_method import Shared, check_horizontal
+from discreet.vendors.sharing.sharing_rounds import Round, Vendor
+
+
+@dataclass(frozen=True, eq=False)
+class WithOthers:
+    """EASE of own purchases, and of rows that stand for the others' users.
+
+    Attributes:
+        others: What the others' users buy together.
+        weight: What a user of the others weighs beside an own one with an average number of items.
+        ridge: λ.
+    """
+
+    others: GramOfOthers
+    weight: float
+    ridge: float
+
+    def fit(self, purchases: Ratings) -> Recommender:
+        """The closed form."""
+        own = bought(purchases)
+        weight = self.weight * own.nnz / max(1, own.shape[0])
+        more = csr_array(np.sqrt(weight) * self.others.rows)
+        return fit_rows(purchases, vstack([own, more]).tocsr(), self.ridge + weight * self.others.rest)
+
+
+@dataclass(frozen=True)
+class RankingSharing(RankingMethod):
+    """Vendors release noised co-purchases once; each chooses on its own purchases how much they count, if at all.
+
+    Privacy: `contributions` bounds what a user adds to each sum, and `SharingBudget` proves (ε, δ) for a user added or
+    removed, for life, against the other vendors of whom `colluders` tell the reader their noise.
+
+    Attributes:
+        epsilon: ε of a user for everything that ever leaves her vendor.
+        delta: δ.
+        colluders: How many other vendors may tell the reader their noise; more cost more noise.
+        models: What a vendor would use alone. It keeps to the best of them where the release says nothing.
+        weights: Of the others' users, to choose from.
+        ridges: λ, to choose from.
+    """
+
+    name: ClassVar[str] = "sharing"
+    summary: ClassVar = "private co-purchases, released once, beside each vendor's own in EASE; protects users"
+
+    epsilon: float
+    delta: float = 1e-5
+    colluders: int = 0
+    models: tuple[RankingModel, ...] = ALL_MODELS
+    weights: tuple[float, ...] = (0.03, 0.1, 0.3)
+    ridges: tuple[float, ...] = (100.0, 300.0)
+
+    @classmethod
+    def level_for(cls, distribution: Distribution) -> Level:
+        """Users."""
+        return Level.USER
+
+    def share(self, vendors: Sequence[Ratings], seed: int) -> Shared:
+        """All rounds, in simulation: the sum is formed in the open, and noise comes from the seed."""
+        check_horizontal(vendors)
+        budget = self.budget(len(vendors))
+        sources = np.random.SeedSequence(seed).spawn(len(vendors))
+        parties = [
+            Vendor(purchases, budget, SimulatedNoise(source))
+            for purchases, source in zip(vendors, sources, strict=True)
+        ]
+
+        def ask(asked: Round) -> Integers:
+            return np.asarray(sum(party.answer(asked).values for party in parties), dtype=np.int64)
+
+        answers = converse(ask, budget, len(vendors[0].items))
+        return Shared(tuple(answers), tuple(tuple(party.added) for party in parties))
+
+    def predictor(self, shared: Shared, recipient: int, own: Ratings, seed: int) -> Recommender:
+        """The best on own purchases: with the others' rows at some weight, or without them."""
+        known = gram_of_others(shared.answers, own, shared.kept[recipient], self.budget(len(shared.kept)))
+        with_others = [WithOthers(known, weight, ridge) for weight in self.weights for ridge in self.ridges]
+        choices: list[RankingModel] = [*(with_others if len(known.rows) else []), *self.models]
+        return best_of(choices, lambda model, fold: model.fit(fold.train), own, seed=seed).fit(own)
+
+    def guarantee(self, vendors: int) -> Guarantee:
+        """(ε, δ) for a user's whole life, against the other vendors, proved in `SharingBudget`."""
+        return self.budget(vendors).guarantee()
+
+    def budget(self, vendors: int) -> SharingBudget:
+        """What the rounds may cost when so many take part."""
+        return SharingBudget(self.epsilon, self.delta, vendors, self.colluders)
