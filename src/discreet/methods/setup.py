@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -147,9 +148,15 @@ def _public_words(words: Sequence[str]) -> NDArray[np.float32] | None:
         return None
     path = os.environ.get(WORD_VECTORS_VARIABLE)
     if not path:
-        notice(f"words start at random: ${WORD_VECTORS_VARIABLE} names no file of word vectors, such as GloVe's")
+        _say_once(f"words start at random: ${WORD_VECTORS_VARIABLE} names no file of word vectors, such as GloVe's")
         return None
     found = read_word_vectors(Path(path), only=set(words))
     known = len(set(words) & set(found.words))
-    notice(f"words start from {Path(path).name}: {known:,} of {len(words):,} are in it, the others start at zero")
+    _say_once(f"words start from {Path(path).name}: {known:,} of {len(words):,} are in it, the others start at zero")
     return found.for_vocabulary(Vocabulary(list(words)))
+
+
+@cache
+def _say_once(line: str) -> None:
+    """A comparison trains many models on the same words; once is enough."""
+    notice(line)
