@@ -67,7 +67,8 @@ class Case:
         """Make the model and draw a round."""
         words = {} if self.model == "plm_nr" else {"train_words": False}
         self.table, self.clients = table, clients
-        self.network = Network(make_model(self.model, "published", table, 0, **words))
+        preset = "frozen" if self.model == "plm_nr" else "published"
+        self.network = Network(make_model(self.model, preset, table, 0, **words))
         self.parameters = self.network.parameters()
         self.objective = Objective()
         if self.private:

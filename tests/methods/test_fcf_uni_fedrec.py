@@ -12,10 +12,18 @@ from discreet.errors import DiscreetError
 from discreet.methods.learnt import parameter_count
 from discreet.methods.method import TrainingTask
 from discreet.methods.published.fcf import FCF, ClickLists
+from discreet.methods.published.fedrec import FedRec
 from discreet.methods.published.uni_fedrec import UniFedRec
 from discreet.privacy.guarantee import Status
 from discreet.privacy.mechanisms.mechanism import Calibration
 from discreet.training.rounds import Server
+
+RESUMED = [
+    FCF(rounds=4),
+    UniFedRec(model="plm_nr", rounds=4, fraction=0.1),
+    FedRec(model="dkn", rounds=4, fraction=0.1),
+    FedRec(model="npa", rounds=4, fraction=0.1),
+]
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +58,7 @@ def test_fcf_learns_who_clicks_what(task):
     assert not method.score(unknown, state, train, 1).any()
 
 
-@pytest.mark.parametrize("method", [FCF(rounds=4), UniFedRec(model="nrms", rounds=4, fraction=0.1)])
+@pytest.mark.parametrize("method", RESUMED)
 def test_a_resumed_training_ends_as_one_that_was_never_interrupted(task, method, tmp_path, monkeypatch):
     whole = method.train(task, 1)
     step = Server.step

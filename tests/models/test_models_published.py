@@ -158,21 +158,22 @@ def test_encode_all_returns_every_article_in_its_place(kind, new_model, table, m
     assert not encode_all(model, table, rows).requires_grad
 
 
-def test_every_model_learns_that_readers_stay_with_their_topic(kind, new_model, table):
+def learns_topics(model, table):
     """Topic A's titles, categories and vectors differ from topic B's; readers click what is like their history."""
     generator = torch.Generator().manual_seed(2)
     n = 40
     topic = torch.arange(n) % 2
     words = torch.randint(1, 20, (n, 20), generator=generator) + 20 * topic[:, None]
+    titles = words * (torch.arange(20) < 8)
     articles = ArticleTable(
         table.sizes,
-        titles=words * (torch.arange(20) < 8),
+        titles=titles,
         abstracts=words.repeat(1, 2)[:, :30],
         category=1 + topic,
         subcategory=1 + topic,
         vectors=torch.randn(n, 24, generator=generator) + torch.where(topic[:, None] == 0, 1.0, -1.0),
+        entities=torch.where(titles % 5 == 0, 0, 1 + 2 * topic[:, None]) * (titles != 0),
     )
-    model = new_model(kind, dtype=torch.float32)
     optimiser = torch.optim.Adam(model.parameters(), lr=3e-3)
     losses = []
     for _ in range(100):
@@ -183,13 +184,22 @@ def test_every_model_learns_that_readers_stay_with_their_topic(kind, new_model, 
         copies = torch.tensor([model.history_length - 5, 1, 1, 1, 1, 1]).expand(16, 6)
         candidates = 2 * torch.randint(0, n // 2, (16, 2), generator=generator) + torch.cat((topics, 1 - topics), 1)
         vectors = model.encode_articles(batch)
-        scores = model.score(model.encode_readers(vectors[clicks], copies), vectors[candidates])
+        scores = model.match(vectors[clicks], copies, vectors[candidates])
         loss = torch.nn.functional.cross_entropy(scores, torch.zeros(16, dtype=torch.int64))
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
         losses.append(loss.item())
-    assert sum(losses[-10:]) / 10 < 0.35  # guessing costs log 2 = 0.69
+    return sum(losses[-10:]) / 10 < 0.35  # guessing costs log 2 = 0.69
+
+
+def test_every_model_learns_that_readers_stay_with_their_topic(kind, new_model, table):
+    assert learns_topics(new_model(kind, dtype=torch.float32), table)
+
+
+@pytest.mark.parametrize("name", ["dkn", "dan"])
+def test_models_whose_readers_depend_on_the_candidate_learn_it_too(name, table):
+    assert learns_topics(make_model(name, "small", table, 0, entity_size=4), table)
 
 
 def test_a_seed_makes_one_model_and_leaves_other_randomness_alone(table):
