@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from discreet.data.purchases import Purchases
 from discreet.data.synthetic import purchases_world
@@ -134,3 +135,25 @@ def test_the_best_model_is_chosen_on_own_purchases(world):
     assert best_model((PopularItems(), EASE(100.0)), world) in (PopularItems(), EASE(100.0))
     alone = Purchases.from_frame({"user": [1, 2], "item": ["a", "b"]})
     assert best_model((PopularItems(), EASE(100.0)), alone) == PopularItems()
+
+
+def test_ials_is_as_good_as_the_package_implicit():
+    als = pytest.importorskip("implicit.als", reason="implicit is not installed")
+    fold = leave_last_out(purchases_world(500, 150, seed=8))
+    rows = csr_matrix(bought(fold.train))
+
+    def by_user(scorer):
+        return recommendation_metrics(scorer, fold.train, fold.test).by_user["ndcg@20"]
+
+    class Peer:
+        def __init__(self, regularization):
+            settings = {"factors": 16, "iterations": 15, "alpha": 10.0, "random_state": 0, "num_threads": 1}
+            self.model = als.AlternatingLeastSquares(regularization=regularization, use_gpu=False, **settings)
+            self.model.fit(rows, show_progress=False)
+
+        def scores(self, users):
+            return self.model.user_factors[users] @ self.model.item_factors.T
+
+    peer = max((by_user(Peer(each)) for each in (1.0, 10.0, 50.0)), key=np.mean)
+    difference = by_user(IALS(rank=16, iterations=15, ridge=0.03).fit(fold.train)) - peer
+    assert difference.mean() > -3 * difference.std() / np.sqrt(len(difference))

@@ -20,6 +20,8 @@ METHODS: Registry[type[VendorMethod]] = Registry(
         "item_means": "discreet.vendors.methods.baselines:ItemMeans",
         "dp_averages": "discreet.vendors.methods.baselines:DPAverages",
         "dpals": "discreet.vendors.methods.dpals:DPALS",
+        "ada_dpals": "discreet.vendors.methods.ada_dpals:AdaDPALS",
+        "feature_dpals": "discreet.vendors.methods.feature_dpals:FeatureDPALS",
         "fmf": "discreet.vendors.methods.fmf:FMF",
         "cmf": "discreet.vendors.methods.cmf:CMF",
         "hua": "discreet.vendors.methods.hua:Hua",

@@ -11,6 +11,7 @@ METHODS: Registry[type[RankingMethod]] = Registry(
         "local": "discreet.vendors.implicit.baselines:LocalRanking",
         "full": "discreet.vendors.implicit.baselines:FullRanking",
         "sharing": "discreet.vendors.implicit.sharing:RankingSharing",
+        "dp_ials": "discreet.vendors.implicit.dp_ials:DPIALS",
         "popularity": "discreet.vendors.implicit.baselines:LocalPopularity",
         "ease": "discreet.vendors.implicit.baselines:LocalEASE",
         "ials": "discreet.vendors.implicit.baselines:LocalIALS",

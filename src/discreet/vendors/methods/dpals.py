@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.ratings import Ratings
+from discreet.data.ratings import Items, Ratings
 from discreet.privacy.guarantee import Guarantee
 from discreet.vendors.methods.bounding import clipped, even_weights, own_deviation
 from discreet.vendors.methods.private_factors import PrivateFactors
@@ -103,6 +103,7 @@ class DPALS(PrivateFactors):
             generator,
         )
         items = ItemFactors(middle + start.mean, start.deviations[:, None])
+        weights = self.later_weights(ratings, start.counts, math.sqrt(2) * first)
         if self.rounds and self.dimension:
             guess = generator.standard_normal((len(ratings.items), self.dimension)) / math.sqrt(self.dimension)
             items = ItemFactors(items.mean, np.column_stack((items.rows, self.guess * guess)))
@@ -114,8 +115,19 @@ class DPALS(PrivateFactors):
             sigma = math.sqrt(1 + self.curvature_weight**2) * later
             products = products + sigma * generator.standard_normal(products.shape)
             sums = sums + sigma * generator.standard_normal(sums.shape)
-            items = self.solved(products, sums, sigma, items)
+            items = self.solved(products, sums, sigma, items, self.drawn_to(ratings.items, items))
         return items
+
+    def later_weights(self, ratings: Ratings, counts: NDArray[np.float64], deviation: float) -> NDArray[np.float64]:
+        """What each rating weighs after the first round, which gave `counts` with noise of this σ.
+
+        Each user's squared weights must sum to at most 1, and depend on her own ratings and on what is public alone.
+        """
+        return even_weights(ratings.user, len(ratings.users))
+
+    def drawn_to(self, items: Items, before: ItemFactors) -> NDArray[np.float64]:
+        """The rows that the ridge draws V to, from public numbers alone: 0."""
+        return np.zeros_like(before.rows)
 
     def statistics(
         self, ratings: Ratings, weights: NDArray[np.float64], items: ItemFactors, users: NDArray[np.float64]
@@ -130,16 +142,21 @@ class DPALS(PrivateFactors):
         return self.curvature_weight * products * _isometry(features.shape[1]), sums
 
     def solved(
-        self, products: NDArray[np.float64], sums: NDArray[np.float64], sigma: float, before: ItemFactors
+        self,
+        products: NDArray[np.float64],
+        sums: NDArray[np.float64],
+        sigma: float,
+        before: ItemFactors,
+        centre: NDArray[np.float64],
     ) -> ItemFactors:
-        """V moved by the solutions of the noised normal equations, with a ridge that draws V to 0."""
+        """V moved by the solutions of the noised normal equations, with a ridge that draws V to `centre`."""
         width = before.rows.shape[1]
         matrices = unpacked(products / _isometry(width), width) * (self._size**2 / self.curvature_weight)
         unit = self.error_bound * self._size
         prior = np.array([self.later_bias_prior] + [self.vector_prior] * (width - 1)) ** 2
         ridge = RATING_SPREAD**2 * TYPICAL_WEIGHT / prior
         ridge[0] = RATING_SPREAD**2 * TYPICAL_WEIGHT / self.bias_prior**2
-        targets = sums * unit - ridge * before.rows
+        targets = sums * unit - ridge * (before.rows - centre)
         step = shrunk_solutions(matrices, targets, (sigma * unit) ** 2, prior, TYPICAL_WEIGHT)
         return ItemFactors(before.mean, before.rows + step)
 
