@@ -66,7 +66,7 @@ def test_the_operators_page(site: str, tmp_path: Path) -> None:
         page.get_by_role("button", name="Show").click()
         page.locator("#quality svg").wait_for()
         quality = page.locator("#quality").inner_text()
-        assert "/half, views with a click" in quality
+        assert "half, views with a click" in quality
         assert "better" in quality
         assert page.locator("#quality svg polyline").count() == 2
         assert "front page popularity" in page.locator("#sums").inner_text()

@@ -9,9 +9,9 @@ export function qualityOf(found, plot) {
   if (!found.length) return [make("p", { class: "soft" }, "Nothing was measured yet. A window is a day.")];
   return found.flatMap((quality) => [
     make("h3", {}, quality.task),
-    table(["arm", ...Object.values(METRICS)], quality.arms.map((arm) => [arm.arm, ...Object.keys(METRICS).map((metric) => shown(arm[metric]))])),
+    table(["arm", ...Object.values(METRICS)], quality.arms.map((arm) => [armName(arm.arm), ...Object.keys(METRICS).map((metric) => shown(arm[metric]))])),
     ...quality.differences.map((one) => make("p", { class: one.verdict === "not beyond chance" ? "soft" : "" },
-      `${one.arm}, ${METRICS[one.metric === "ndcg" ? "ndcg@10" : one.metric]}: ${one.mean.toFixed(4)} [${one.low.toFixed(4)}, ${one.high.toFixed(4)}], ${one.verdict}`)),
+      `${armName(one.arm)}, ${METRICS[one.metric === "ndcg" ? "ndcg@10" : one.metric]}: ${one.mean.toFixed(4)} [${one.low.toFixed(4)}, ${one.high.toFixed(4)}], ${one.verdict}`)),
     plot(`AUC over time, ${quality.task}`, lines(quality)) ?? make("p", { class: "soft" }, "A plot needs two days."),
     make("p", { class: "soft" }, `± is one standard error, noise included. ${epsilonOf(quality.guarantee)}.`),
   ]);
@@ -65,6 +65,11 @@ export function healthOf(running) {
 function epsilonOf({ epsilon, delta, unit, adjacency, adversary, scope, status }) {
   const shown = epsilon === "inf" ? "∞" : Number(epsilon).toPrecision(3);
   return `ε = ${shown}${delta ? `, δ = ${delta}` : ""} per ${unit} (${adjacency}), against the ${adversary}, ${scope}, ${status}`;
+}
+
+/** An arm without the id of its experiment. */
+function armName(name) {
+  return name.replace(/^[0-9a-f]{16}\//, "");
 }
 
 function shown({ mean, se }) {
