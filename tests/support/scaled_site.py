@@ -1,4 +1,4 @@
-"""Two servers with two workers each over one PostgreSQL, their leader inside, and a helper: to be killed at random."""
+"""Servers with some workers each over one database, their leader inside, and a helper: to be loaded, and killed."""
 
 from __future__ import annotations
 
@@ -28,13 +28,23 @@ WINDOW = 600
 class ScaledSite:
     """Its processes, what kills them, and what starts them again."""
 
-    def __init__(self, folder: Path, cluster, *, servers: int = 2, workers: int = 2, **terms) -> None:
-        self.folder, self.cluster, self.workers = folder, cluster, workers
+    def __init__(
+        self,
+        folder: Path,
+        cluster=None,
+        *,
+        servers: int = 2,
+        workers: int = 2,
+        articles: int = 20,
+        options: dict | None = None,
+        **terms,
+    ) -> None:
+        self.folder, self.cluster, self.workers, self.options = folder, cluster, workers, options or {}
         start = int(time.time()) // WINDOW * WINDOW - 60 * WINDOW
-        databases = {"leader": fresh_database(cluster.address)}
+        databases = {} if cluster is None else {"leader": fresh_database(cluster.address)}
         self.deployment = Deployment(folder, start=start, databases=databases, windows=100, **terms)
         self.task = self.deployment.task
-        self.database = fresh_database(cluster.address)
+        self.database = "serving.sqlite" if cluster is None else fresh_database(cluster.address)
         self.ports = [free_port() for _ in range(servers)]
         self.urls = [f"http://127.0.0.1:{port}" for port in self.ports]
         self.servers: list[subprocess.Popen | None] = [None] * servers
@@ -42,7 +52,7 @@ class ScaledSite:
         with (folder / "feed.csv").open("w", newline="") as file:
             rows = csv.writer(file)
             rows.writerow(["id", "title", "category"])
-            rows.writerows([f"F{number}", f"storm {number} at sea", "weather"] for number in range(20))
+            rows.writerows([f"F{number}", f"storm {number} at sea", "weather"] for number in range(articles))
 
     def start(self) -> None:
         self.deployment.start("helper")
@@ -55,6 +65,7 @@ class ScaledSite:
         options = {
             "--feed": "feed.csv", "--text": "hashed", "--database": self.database, "--aggregate": "leader.toml",
             "--port": self.ports[number], "--workers": self.workers, "--rate": 0, "--admin-token-file": "admin",
+            **self.options,
         }  # fmt: skip
         command = [sys.executable, "-m", "discreet", "serve", *(str(word) for pair in options.items() for word in pair)]
         log = (self.folder / f"server{number}.log").open("ab")
