@@ -66,14 +66,14 @@ def administration(service: Service, token: str, metrics: Metrics) -> APIRouter:
         found = await asked(service.listing, state, after, limit)
         return {"articles": found, "next": found[-1]["id"] if len(found) == limit else None}
 
-    @router.delete("/articles/{article:path}", responses={**refused, **some(503)})
+    @router.delete("/articles/{article:path}", responses={**refused, **some(404, 503)})
     async def delete_article(request: Request, article: str) -> dict[str, str]:
         """Take an article down and forget its text."""
         authorise(request)
         await written(service.take_down, article, DELETED)
         return {"id": article, "state": DELETED}
 
-    @router.post("/articles/{article:path}/expire", responses={**refused, **some(503)})
+    @router.post("/articles/{article:path}/expire", responses={**refused, **some(404, 503)})
     async def expire_article(request: Request, article: str) -> dict[str, str]:
         """Recommend an article no more."""
         authorise(request)
