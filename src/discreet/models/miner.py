@@ -7,7 +7,7 @@ ACL 2022.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -16,12 +16,16 @@ from discreet.models.layers import AttentionPooling, Dense, SelfAttention, WordE
 from discreet.models.news_model import ArticleBatch, Needs, NewsModel, TableSizes, Titles
 from discreet.models.published import SMALL, WordSettings, check_heads, needed
 
+if TYPE_CHECKING:
+    from discreet.models.features import ArticleTable
+
 
 @dataclass(frozen=True)
 class MINERSettings(WordSettings):
     """Sizes of the model: K `interests`, and the weight λ of their `disagreement`.
 
     With `text_vectors` articles are public vectors of their titles in place of words: the paper has a language model.
+    The model then starts, as `plm_nr` does, near the mean of the clicks and the similarity of public vectors.
     """
 
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ("disagreement",)
@@ -50,6 +54,9 @@ class MINER(NewsModel):
         "small": MINERSettings(word_size=48, heads=4, interests=8, **SMALL),
     }
 
+    SCALE = 5.0
+    """How much longer a new model makes public vectors of length 1, so that scores spread enough to learn from."""
+
     def __init__(self, settings: MINERSettings, sizes: TableSizes) -> None:
         super().__init__(settings, sizes)
         self.interests, self.disagreement = settings.interests, settings.disagreement
@@ -58,15 +65,17 @@ class MINER(NewsModel):
         if self.text_vectors:
             self.padding = nn.Parameter(torch.zeros(sizes.vector))
             self.projection = nn.Linear(sizes.vector, self.size, bias=False)
-            nn.init.orthogonal_(self.projection.weight, gain=3.0)
+            nn.init.orthogonal_(self.projection.weight, gain=self.SCALE)
         else:
             self.words = WordEmbedding(sizes.words, settings.word_size, trained=bool(settings.train_words))
             self.title_attention = SelfAttention(settings.word_size, self.size, settings.heads)
             self.title_pooling = AttentionPooling(self.size, settings.query_size)
         self.click_projection = Dense(self.size, settings.query_size)
         self.codes = nn.Parameter(torch.empty(self.interests, settings.query_size))
-        nn.init.xavier_uniform_(self.codes)
+        nn.init.xavier_uniform_(self.codes, gain=0.1 if self.text_vectors else 1.0)
         self.weighing = Dense(self.size, self.size)
+        if self.text_vectors:
+            nn.init.zeros_(self.weighing.weight)
 
     @classmethod
     def needs(cls, settings: MINERSettings) -> Needs:
@@ -74,6 +83,14 @@ class MINER(NewsModel):
         if settings.text_vectors:
             return Needs(vectors=Titles.CATALOGUE)
         return Needs(title_words=settings.title_words)
+
+    @torch.no_grad()
+    def start_from(self, table: ArticleTable) -> None:
+        """Let the projection keep the directions that matter most to the dot products of public vectors."""
+        vectors = table.vectors
+        if self.text_vectors and vectors is not None and self.size < vectors.shape[1]:
+            moments = vectors.double().T @ vectors.double()
+            self.projection.weight.copy_(self.SCALE * torch.linalg.eigh(moments).eigenvectors[:, -self.size :].T)
 
     def encode_articles(self, batch: ArticleBatch) -> Tensor:
         """The articles' vectors, from their titles."""
