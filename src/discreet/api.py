@@ -79,7 +79,7 @@ def compare_vendors(
         epsilons: Budgets for methods that are given by name.
         seed: Of the deal, the tested part, the noise and the models.
         measurements: A folder in which measurements are kept and found again.
-        **design: Other fields of `vendors.compare.Design`: partitions, folds, sizes, distribution, reported.
+        **design: Other fields of `experiments.rating_comparison.Design`: partitions, folds, sizes and more.
     """
     from discreet.experiments.cache import MeasurementCache
     from discreet.experiments.implicit_comparison import compare_rankings

@@ -1,4 +1,4 @@
-"""Packages of other people: how what they bring is registered, found, and told apart.
+"""Packages of other people: how their methods, models and formats are registered and found.
 
     @discreet.register
     @dataclass(frozen=True)

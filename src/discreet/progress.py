@@ -1,4 +1,4 @@
-"""Progress bars and notices on standard error, for whoever is watching.
+"""Progress bars and notices on standard error.
 
 Library code calls `track` and `notice` without knowing whether anybody is: both are silent unless a command line
 has opened `shown()`.
@@ -84,13 +84,13 @@ def status(text: str) -> None:
 
 
 def detail(message: str) -> None:
-    """Say one line to whoever has asked for details (`--verbose`)."""
+    """Say one line if details were asked for (`--verbose`)."""
     if _verbose.get():
         notice(message)
 
 
 def notice(message: str) -> None:
-    """Say one line to whoever is watching, as it stands: square brackets are no markup."""
+    """Say one line on standard error, as it is: square brackets are no markup."""
     progress = _progress.get()
     if progress is not None:
         progress.console.print(message, style="dim", highlight=False, markup=False, soft_wrap=True)

@@ -46,7 +46,7 @@ class Kind(StrEnum):
     SUMVEC = "sumvec"
     """`length` values from 0 to `max_value`. That they sum to at most `max_total` the device sees to, no proof."""
     HISTOGRAM = "histogram"
-    """A 1 in one of `length` buckets. Bucket 0 is for whoever has nothing to say."""
+    """A 1 in one of `length` buckets. Bucket 0 is for devices with nothing to contribute."""
     MULTIHOT = "multihot"
     """`length` zeros and ones, at most `max_total` of them ones."""
 

@@ -4,7 +4,7 @@ A conversation is made from a seed. It is held with the same nodes twice, with o
 same releases: what a node gives to a secure sum is made, and then replaced by a vector that depends on the task alone.
 All else that leaves the nodes must be the same, byte by byte: answers, refusals, their number and their order.
 
-And whatever the server says, it must hold of every sum that nodes open: all in it were told the same job and the same
+And whatever the server says, it must hold of every sum that nodes open: all in it received the same job and the same
 task, and it hides each from a tenth of all nodes that it knows.
 """
 
@@ -67,7 +67,7 @@ class World(Protocol):
 
 
 class Instruction(NamedTuple):
-    """What a node was told when it contributed."""
+    """What a node had received when it contributed."""
 
     description: bytes
     assignment: Assignment
@@ -131,7 +131,7 @@ class Conversation:
 
     Attributes:
         seen: what it sent and what it saw.
-        given: for each session, what the nodes in it were told.
+        given: for each session, what the nodes in it received.
         opened: the sessions of which a node has given shares.
     """
 
@@ -170,7 +170,7 @@ class Conversation:
         for session in self.opened:
             sent = self.given.get(session, [])
             if len({(one.description, one.assignment) for one in sent}) > 1:
-                yield "nodes that were told different jobs or tasks are in one sum"
+                yield "nodes that received different jobs or tasks are in one sum"
             for one in sent:
                 n, quorum, known = len(one.assignment.invited), one.assignment.quorum, one.assignment.known
                 if 2 * quorum <= n + max(1, known // 10):
@@ -203,7 +203,7 @@ class Conversation:
                 messages = dict.fromkeys(here, server.agreements())
 
     def _terms(self) -> tuple[SumTerms, dict[int, tuple[bytes, bytes]]]:
-        """Whom to invite to what; now and then, one of them is told another job or another task."""
+        """Whom to invite to what; now and then, one of them gets another job or another task."""
         rng, alive = self.rng, sorted(self._hosts)
         invited = (
             alive if rng.random() < 0.8 else sorted(rng.sample(sorted(self.roster), rng.randrange(2, len(alive) + 1)))

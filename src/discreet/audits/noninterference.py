@@ -29,7 +29,7 @@ class Leak:
 
 
 def leaks(device: Callable[[Log, Releases], bytes], logs: Sequence[Log], releases: Releases) -> list[Leak]:
-    """Every pair of `logs` that can be told apart by what `device` sends besides `releases`.
+    """Every pair of `logs` that can be distinguished by what `device` sends besides `releases`.
 
     Args:
         device: all that leaves the device, apart from the releases, as bytes. Its randomness must be fixed.
@@ -54,14 +54,14 @@ def leaks(device: Callable[[Log, Releases], bytes], logs: Sequence[Log], release
 
 @dataclass(frozen=True)
 class NonInterference(Exact, Generic[Log, Releases]):
-    """The test as an examination: nothing else leaks (0), or whoever sees it knows the log (ε is infinite)."""
+    """The test as an examination: nothing else leaks (0), or an observer knows the log (ε is infinite)."""
 
     device: Callable[[Log, Releases], bytes]
     logs: Sequence[Log]
     releases: Releases
 
     def lower_bound(self, error: float, seed: int) -> float:
-        """Infinity if two logs can be told apart, else 0."""
+        """Infinity if two logs can be distinguished, else 0."""
         return math.inf if leaks(self.device, self.logs, self.releases) else 0.0
 
 

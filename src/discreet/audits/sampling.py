@@ -82,7 +82,7 @@ def _(mechanism: RandomPadding, value: Any, runs: int, noise: Noise) -> NDArray[
     """One history as long as those of all runs together, so that the shipped code draws all masks at once."""
     given = mechanism.checked(value)
     if mechanism.history_length > 56:
-        raise ValueError(f"masks of at most 56 clicks can be told apart, not {mechanism.history_length}")
+        raise ValueError(f"masks of at most 56 clicks can be distinguished, not {mechanism.history_length}")
 
     def stacked(mask: NDArray[np.bool_]) -> NDArray[Any]:
         masks = mask.reshape(runs, -1)

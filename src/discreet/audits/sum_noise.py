@@ -1,7 +1,7 @@
 """Audits of the noise in sums, registered when this module is imported.
 
 The adversary is the publisher together with one aggregator. It knows the shares that it was given and its own noise,
-and takes both from the sum; what the honest aggregator told is the shipped code's output, in the field.
+and takes both from the sum; what the honest aggregator gave is the shipped code's output, in the field.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Databases: a SQLite file or a PostgreSQL URL, the same to whoever writes to them.
+"""Databases: a SQLite file or a PostgreSQL URL, with one interface.
 
 - `engine`: how to open either kind
 - `schema`: which tables a database has, and the steps (alembic's revisions) that lead there from earlier versions

@@ -49,7 +49,7 @@ class _Silence(Exception):  # noqa: N818 (it never leaves this file)
 
 
 def _while_it_speaks(gen: Generator[Any, Any, T]) -> Generator[Any, Any, T]:
-    """The same generator, which ends when it was told for too long that nothing is ready."""
+    """The same generator. It ends after too long a time in which nothing was ready."""
     heard = time.monotonic()
     try:
         wanted = next(gen)

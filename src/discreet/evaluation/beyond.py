@@ -4,7 +4,7 @@
     coverage@5  = share of all articles shown that are among the first five of any slate
     lift@5      = mean clicks of the first five over the mean clicks of their slate, minus 1
 
-Clicks are those of the whole log, whoever clicked: these metrics are for whoever has the log. Coverage is one figure
+Clicks are those of the whole log, by all readers: these metrics are for the owner of the log. Coverage is one figure
 for all slates. It is written as a mean over impressions, in which each article's place is shared by those that rank it
 among their first five; its standard error is only a hint.
 """

@@ -66,14 +66,14 @@ class DPFedAvg(Federated):
 
     The budget ε, at δ, is a reader's for life. A reader joins each round by a coin of probability `fraction`, at most
     `participations` times, which her device counts. The noise is for a server that sees who takes part, or for one that
-    does not (`participation` hidden: it must then not be told, and only the coins make it cheaper).
+    does not (`participation` hidden: nobody may show it who joined, and only the coins make it cheaper).
 
     What a party adds is enough even if as many drop out as the secure sum allows, and a tenth of all parties tell the
     server their noise: one at least, for every party knows its own. The parties are the readers in a simulation, and
     the nodes where nodes host readers: then a reader is protected from the server and from the other nodes, not from
     the node that has her history.
 
-    The theorem is that of `privacy.participation`, on the lattice of `privacy.distributed_gaussian`: unit a user,
+    The theorem is that of `privacy.participation_cost`, on the lattice of `privacy.distributed_gaussian`: unit a user,
     neighbours in which all updates of one user are there or count as zero, L2 sensitivity C. How many readers a node
     has, with or without clicks, is public, and so is what they were shown, on whose titles text vectors are centred.
 
@@ -208,7 +208,7 @@ class DPFedAvg(Federated):
         return sum(value.numel() for value in parameters.values()) + 1
 
     def result(self, parameters: Parameters, total: Integers | None, nodes: tuple[int, ...] = (0,)) -> RoundResult:
-        """The mean update: the sum over the expected number of participants, since the true one is not told."""
+        """The mean update: the sum over the expected number of participants, because the true number is secret."""
         if total is None:
             return RoundResult(None, math.nan, nodes)
         expected = self.fraction * int(total[-1])
@@ -245,7 +245,7 @@ class DPFedAvg(Federated):
         return chosen
 
     def guarantee(self, state: State) -> Guarantee:
-        """For a reader's life, against the server that the noise is for; see `privacy.participation` for the proof."""
+        """For a reader's life, against the server that the noise is for. Proof: `privacy.participation_cost`."""
         return self._guarantee(state, hidden=self.participation is Participation.HIDDEN)
 
     def other_guarantee(self, state: State) -> Guarantee:

@@ -104,8 +104,9 @@ class Federated(InRounds):
     device. What it gives to a round is a vector of whole numbers, its `contribution`, and the server sees the sum over
     nodes alone. Nothing else is different between one machine and many.
 
-    Where a method has no `secret_noise` (that of `Setup.chance`) its noise is from the seed, which the server knows:
-    its guarantee is that of a protocol that is simulated, and nodes take it for one that guarantees nothing.
+    `secret_noise` says that the noise comes from `Setup.randomness`, and so is secret at a real node. The noise of
+    other methods comes from the seed, which the server knows: such a guarantee is that of a simulated protocol, and
+    nodes take the method for one that guarantees nothing.
     """
 
     secret_noise: ClassVar[bool] = False

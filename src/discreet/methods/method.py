@@ -120,7 +120,7 @@ class Method(ABC):
     """A way to rank.
 
     A method of one's own is a frozen dataclass that inherits from this class, has a `name`, and scores; it may train,
-    and then says with `guarantee` what that costs. `registry.register` makes it known to the command line.
+    and then says with `guarantee` what that costs. `discreet.register` makes it known to the command line.
     """
 
     name: ClassVar[str]

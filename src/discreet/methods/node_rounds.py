@@ -17,7 +17,7 @@ from discreet.training.objective import Parameters
 from discreet.training.readers_sum import Integers
 
 PATIENCE = 120.0
-"""Seconds that nodes have for each step of a round, unless told otherwise."""
+"""Seconds that nodes have for each step of a round, by default."""
 
 OPENING = 900.0
 """Seconds that they have to open the job: to read their data, and all titles through a language model."""

@@ -58,7 +58,7 @@ def open_server(
 ) -> Server:
     """The server of a training: it goes on from the last checkpoint if there is one, and shows loss and AUC.
 
-    Rounds over nodes are dear, so there each is kept: a server that is killed loses the one it was in. A checkpoint of
+    Rounds over nodes are expensive, so each is kept: a killed server loses only its last round. A checkpoint of
     other settings is refused, but for the number of rounds; `agreed` is what may not change either.
     """
     steps = method.rounds if steps is None else steps

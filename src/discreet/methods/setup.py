@@ -33,7 +33,7 @@ class Setup:
 
     Attributes:
         start: All that is trained, as it stands before the first round.
-        chance: That of user-level privacy.
+        randomness: That of user-level privacy: coins and noise.
         readers: How many were shown anything, whether they clicked or not.
     """
 

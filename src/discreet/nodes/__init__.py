@@ -1,6 +1,6 @@
 """Sums over nodes: each hosts the data of many readers, or of a vendor, and gives one integer vector to a secure sum.
 
-Torch-free, and without an engine: what travels is bytes, and whoever implements `Nodes` may carry them.
+Torch-free, and without an engine: what travels is bytes, and every class that implements `Nodes` can carry them.
 """
 
 from discreet.nodes.node_transport import Answer, Assignment, Contribute, LocalNodes, Nodes, NodeSum, OpenJob

@@ -64,7 +64,7 @@ class Attempt:
         return server.total()
 
     def _begin(self, task: bytes) -> list[int]:
-        """Step 0. A node that has been started anew no longer knows the job, and is told it again.
+        """Step 0. A node that was restarted no longer knows the job, and gets it again.
 
         A node that has to open the job, reading all of its data, has more time for this step.
         """
@@ -136,7 +136,7 @@ class Attempt:
                 case NodeRefusal():
                     self._failures.refusal(node, answer)
                 case Unknown():
-                    self._failures.bad_answer(node, step, MalformedMessage("it does not know a job that it was told"))
+                    self._failures.bad_answer(node, step, MalformedMessage("it does not know a job that it was sent"))
         return here
 
     def _take(self, step: Step, node: int, answer: Done) -> None:

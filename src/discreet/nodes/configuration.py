@@ -5,7 +5,7 @@
     FOLDER/node-2/identity.key      its signing key (Ed25519): never leaves the node
 
 On several machines each has its own such folder, with its own node and a copy of the roster. An engine adds what it
-needs itself (`nodes.flower.configuration`).
+needs itself (`nodes.flower.flower_configuration`).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ class NodeFailures:
     Attributes:
         failed: the nodes that dropped out of the last round to which they were invited.
         silent: those of them that did not answer at all, and may only need time.
-        lasting: the nodes that would refuse this sum whenever they are asked.
+        lasting: the nodes that would refuse this sum every time.
         lost: why the last round as a whole was lost, if it was.
     """
 

@@ -1,7 +1,7 @@
 """The Unix socket between a node's host, which lives long, and the relays, which may live for one message.
 
 A message in either direction is its length (8 bytes, big-endian) and then that many bytes. The socket lies in a folder
-that only its owner can open: whoever can connect can speak for the server.
+that only its owner can open: everybody who can connect can speak for the server.
 """
 
 from __future__ import annotations

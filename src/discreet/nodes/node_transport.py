@@ -1,4 +1,4 @@
-"""The two ends of the wire between the server and the nodes, whoever carries the bytes.
+"""The two ends of the wire between the server and the nodes, for every engine that carries the bytes.
 
 The server asks, nodes answer; both sides see opaque bytes. `Nodes` is what the server asks through, `Answer` is what a
 node answers with. An engine implements the first and calls the second; `LocalNodes` joins them in one process.
@@ -75,7 +75,7 @@ class Assignment:
 
 Contribute = Callable[[Assignment], Contribution]
 """A node's part in the sums of a job. A sum that is begun anew asks again, and that is one more contribution. It may
-raise DiscreetError to refuse; the server is told the reason, so no reason may tell of the data."""
+raise DiscreetError to refuse. The server sees the reason, so no reason may depend on the data."""
 
 OpenJob = Callable[[bytes], Contribute]
 """From a job's description to the function that contributes to its sums. It may raise DiscreetError to refuse."""

@@ -45,7 +45,7 @@ def job_digest(description: bytes) -> bytes:
 
 
 def task_digest(task: bytes) -> bytes:
-    """What all nodes of a round are told of its task before they begin it."""
+    """What the server says of a round's task to all nodes before they begin it."""
     return sha256(b"discreet task|" + task).digest()
 
 
@@ -53,7 +53,7 @@ def purpose(job: bytes, task: bytes, roster: Mapping[int, bytes]) -> bytes:
     """What the vectors of a round mean: their job and task, by digest, among the nodes that there are at all.
 
     Each node makes it of its own roster. It goes into the terms, and so into all that nodes sign and compare: no node
-    is in a sum with others that were told another job or another task, or that count on other colluders.
+    is in a sum with nodes that received another job or another task, or that count on other colluders.
     """
     nodes = b"".join(number(node) + key for node, key in sorted(roster.items()))
     return sha256(b"|".join((b"discreet purpose", job, task, nodes))).digest()

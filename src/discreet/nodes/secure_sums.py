@@ -21,7 +21,7 @@ from discreet.nodes.requests import job_digest, purpose, task_digest
 from discreet.privacy.guarantee import Guarantee
 
 ATTEMPTS = 4
-"""How often a sum is begun before the server gives up, unless told otherwise."""
+"""How often a sum is begun before the server gives up, by default."""
 MIN_NODES = 2
 _PAUSE = 0.25
 """What part of its patience the server lets pass before it asks a silent node again that it cannot do without."""

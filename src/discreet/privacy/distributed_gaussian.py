@@ -1,6 +1,6 @@
 """Gaussian noise that many parties add together, inside a secure sum of whole numbers.
 
-Every party adds its part, and whoever reads the sum does not know the parts of those who do not tell. As many as may
+Every party adds its part. The reader of the sum does not know the parts that stay secret. As many as may
 drop out and as many as may collude are left out of the count beforehand: `quorum` − `colluders` parts are enough. What
 the sum is worth is the theorem of `lattice_price`; here are the numbers that make it so.
 
@@ -59,7 +59,7 @@ class DistributedGaussian:
         contributions: How many users at most are in one sum.
         parties: How many parties at most are in one sum; each adds its part of the noise.
         quorum: How many parties at least are in one sum.
-        colluders: How many of them at most tell their noise to whoever reads the sum (or are the reader).
+        colluders: How many of them at most show their noise to the reader of the sum (or are the reader).
         bits: Sums are known mod 2^bits.
     """
 

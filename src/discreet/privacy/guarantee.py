@@ -97,7 +97,7 @@ class Guarantee:
 
     @classmethod
     def unprotected(cls, mechanism: str, scope: Scope) -> Guarantee:
-        """What is told without noise: nothing bounds what the server learns of a click."""
+        """What is sent without noise: nothing bounds what the server learns of a click."""
         return cls(
             epsilon=math.inf,
             delta=0.0,

@@ -66,7 +66,7 @@ def _bits(count: int, source: Bytes, state: Integers) -> int:
 
 @_compiled
 def _below(bound: int, source: Bytes, state: Integers) -> int:
-    """A uniform integer of {0, …, bound − 1}: the fewest bits that hold it, drawn again while they are too large."""
+    """A uniform integer of {0, …, bound − 1}: as many bits as hold it, drawn again while they are too large."""
     count = 0
     while (bound - 1) >> count:
         count += 1

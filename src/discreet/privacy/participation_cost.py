@@ -21,7 +21,7 @@ B brings A_h nearer to B; and at most those for a shift of exactly Δ in one dim
 it by scaling and adding independent noise. So for every o the pair P = (1 − q)·N(0, z²) + q·N(1, z²), Q = N(0, z²)
 dominates the round, in both orders. If a pair dominates each round whatever came before, products of it dominate the
 whole course (Zhu, Dong, Wang 2022, adaptive composition); their proof uses no more than this. dp-accounting composes
-the pairs. It also holds that whoever sees less learns less, so the smaller of both figures is true. ∎
+the pairs. An adversary who sees less learns less, so the smaller of both figures is true. ∎
 
 A round that was begun and given up counts: the user's vector was sent, whatever the server says of the sum.
 """

@@ -1,7 +1,7 @@
 """How much more than others an article is clicked, from noised labels, of which any number may be forged.
 
 In a slate of C articles each has 1/C of the clicks on average. So C·(1[in the set] − q)/(p − q) has the mean 1 for a
-mean article, and its variance is known (`methods.click_reports.popularity`). Three things bound what a forger can do:
+mean article, and its variance is known (`methods.click_reports.click_evidence`). Three things bound a forger:
 
 - A slate's estimates sum to C whatever the label says: who lifts one article lowers others.
 - The mean of an article's estimates is cut to what honest articles reach: from no click to `MAX_RATE` times the mean.

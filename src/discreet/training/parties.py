@@ -13,7 +13,7 @@ class Parties:
 
     Attributes:
         invited: how many were asked.
-        quorum: the fewest whose parts make a sum that is opened.
+        quorum: the smallest number of parties whose sum is opened.
         known: how many there are, invited or not.
     """
 

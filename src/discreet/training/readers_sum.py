@@ -1,4 +1,4 @@
-"""What a node of readers gives to a round, as whole numbers: sums of those are exact, whoever adds them in what order.
+"""What a node of readers gives to a round, as whole numbers: sums of those are exact in every order.
 
 A secure sum adds integers. Each value is rounded to a multiple of `STEP`, which is finer than the float32 of gradients,
 and the sum over nodes is the same to the last bit whether it is formed in one process or by many machines.

@@ -33,7 +33,7 @@ from discreet.training.readers_sum import Integers, ReadersSum
 class RoundResult:
     """What the clients of a round have brought: the aggregate for the optimiser (None if nobody answered).
 
-    `loss` is the mean over samples (not a number where it is not told); `nodes` are those whose readers are in it.
+    `loss` is the mean over samples (not a number where it is secret); `nodes` are those whose readers are in it.
     """
 
     direction: Parameters | None

@@ -70,11 +70,11 @@ class Samples:
         return np.bincount(self.history_view, minlength=len(self.view_client))
 
     def sample_uniforms(self, purpose: str, width: int) -> Uniforms:
-        """Uniform numbers [samples, width] that belong to the sample, whoever else is in the round."""
+        """Uniform numbers [samples, width] that belong to the sample, and do not depend on the others in the round."""
         return self._uniforms(purpose, self.sample_client, width)
 
     def view_uniforms(self, purpose: str, width: int) -> Uniforms:
-        """Uniform numbers [views, width] that belong to the view, whoever else is in the round."""
+        """Uniform numbers [views, width] that belong to the view, and do not depend on the others in the round."""
         return self._uniforms(purpose, self.view_client, width)
 
     def _uniforms(self, purpose: str, client: Positions, width: int) -> Uniforms:

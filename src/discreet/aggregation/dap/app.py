@@ -61,7 +61,7 @@ async def anybody(_: Request) -> None:
 
 
 def leader_app(leader: Leader, worker: Worker, collector_token: str, admit: Admission = anybody) -> Starlette:
-    """A leader's resources. `worker` is started and closed by whoever serves them."""
+    """A leader's resources. The server that serves them starts and closes `worker`."""
     collections = worker.collections
 
     async def upload(request: Request) -> Response:

@@ -129,11 +129,11 @@ class Helper:
         return Answer(key, sealed)
 
     def known_share(self, task_id: bytes, key: bytes) -> bytes | None:
-        """A share that was told; None if there is none."""
+        """A share that was given to the collector; None if there is none."""
         return self._answer(task_id, key, _SHARE)
 
     def delete_share(self, task_id: bytes, key: bytes) -> None:
-        """Forget a share that was told. The batch stays collected: it is not told again."""
+        """Forget a share that was given. The batch stays collected: its share is not given again."""
         self._delete(task_id, key, _SHARE)
 
     def forget(self, seconds: float) -> None:

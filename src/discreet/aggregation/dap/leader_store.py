@@ -45,7 +45,7 @@ class LeaderStore(Store):
     def keep(self, uploads: Sequence[tuple[int, Sequence[Uploaded]]]) -> list[list[ReportError | None]]:
         """Keep reports of some tasks; when this returns they are on the disk. For each None, or why it was not kept.
 
-        A report that is known already is discarded, without an error: its device has not heard that it was kept.
+        A report that is known already is discarded, without an error: its device did not get the answer.
         """
         with self.locked(*{task for task, _ in uploads}) as connection:
             return [self._keep(connection, task, some) for task, some in uploads]

@@ -31,7 +31,7 @@ class DapProblem(Exception):  # noqa: N818 (it is an answer, not an error)
 
     Attributes:
         kind: The draft's type; None for what the draft leaves to HTTP, such as a missing token.
-        detail: One line for whoever wrote the other side.
+        detail: One line for the developer of the other side.
         status: The HTTP status.
     """
 

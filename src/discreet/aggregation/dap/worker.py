@@ -85,7 +85,7 @@ class Worker:
         leader: For whom.
         seconds: How long reports wait at most before they are brought to the helper.
         keep_seconds: How long after a window's end what is about it is deleted.
-        told: Where to tell what went wrong.
+        told: Where problems are reported.
     """
 
     def __init__(self, leader: Leader, seconds: float, keep_seconds: float, told: Told) -> None:

@@ -59,4 +59,4 @@ class MalformedShare(Refused):
 
 
 class SurvivorsDisagree(Refused):
-    """Clients were told different stories about who is still there."""
+    """The server named different survivors to different clients."""

@@ -252,7 +252,7 @@ class Survivors(SumMessage):
 
 @dataclass(frozen=True, kw_only=True)
 class SurvivorAgreement(SignedMessage):
-    """Step 3: a client's signature of who shared keys and who survived, as it was told."""
+    """Step 3: a client's signature of who shared keys and who survived, as the server named them."""
 
     KIND: ClassVar[int] = 6
     digest: bytes

@@ -144,7 +144,7 @@ class SumServer:
         }
 
     def survivors(self) -> Survivors:
-        """Close step 2: whoever has not sent a masked input by now is out, even if it arrives later."""
+        """Close step 2: a client without a masked input by now is out, even if its input arrives later."""
         self._close(Step.MASK, self._terms.plan.quorum)
         self._survivors = self._present
         self._digest = survivors_digest(self._context, self._sharers, self._survivors)

@@ -1,6 +1,6 @@
 """A publisher that lies about its tasks, drawn from a seed, and what must hold of two readers who click differently.
 
-Both devices are told the same lies at the same times, run at the same times, and have the same secret from which they
+Both devices receive the same lies at the same times, run at the same times, and have the same secret from which they
 draw when to send. All that leaves them must be the same but for what is sealed: addresses, order, times, task, window,
 and the size of every part. Nothing may throw, and nothing may cost more than the floors allow. With `honest` the
 publisher lies about nothing, and every window must be contributed to.

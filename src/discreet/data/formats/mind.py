@@ -53,7 +53,7 @@ class Mind(NewsFormat):
 def mind_splits(path: Path) -> dict[str, Path]:
     """The split folders under `path` by split name, in the order of time; empty if it is not in MIND's layout.
 
-    `path` may also be a single split folder, whose split is told by its own name (`train` if the name does not say).
+    `path` may also be a single split folder, whose name says which split it is (`train` if the name does not say).
     """
     if find(path, "behaviors.tsv"):
         own = _SPLIT_FOLDER.fullmatch(path.resolve().name)

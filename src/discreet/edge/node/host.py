@@ -42,7 +42,7 @@ from discreet.nodes.requests import (
 BITS = 64
 """Nodes give int64 vectors, summed mod 2⁶⁴."""
 MAX_JOBS = 4
-"""How many jobs a host keeps open; it asks to be told again about one that it has closed."""
+"""How many jobs a host keeps open; it asks for the description of a job again that it has closed."""
 MAX_NAMES = 4096
 """How many names of rounds a host remembers. One that begins again after that has new keys, so it is another round."""
 T = TypeVar("T")
@@ -117,7 +117,7 @@ class Host:
             return Done(context=context, message=done.to_bytes()).to_bytes()
 
     def _begin(self, asked: Begin) -> SumMessage | None:
-        """Step 0 of a round, or None if the job must be told first."""
+        """Step 0 of a round, or None if the host needs the job's description first."""
         terms = self._checked_terms(asked)
         if terms.round_id in self._begun:
             raise OutOfTurn("this node has begun this round before")

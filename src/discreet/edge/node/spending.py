@@ -1,7 +1,7 @@
 """What the people whose data a node hosts have been charged: a file for each job, written before anything leaves.
 
-Budgets of different jobs add up, whoever asks for them. A job that would bring the sum above what the node allows for
-life is refused, and so is one without a guarantee, unless the node allows any.
+Budgets of different jobs add up, also if different servers ask for them. A node refuses a job that would bring the sum
+above what it allows for life, and a job without a guarantee, unless it allows any.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A node's part in a training: it opens the data of its readers, and gives a contribution to each round.
 
 A node opens a job only if server and node mean the same articles, the same text vectors, and the same promise to
-readers. No refusal depends on what readers did: the node's data is read before the server is heard at all, and where it
-cannot be used later on, the node gives its noise and nothing else.
+readers. No refusal depends on what readers did. The node reads its data before it takes any message of a server. If the
+data cannot be used later, the node gives its noise and nothing else.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 def job_opener(node: NodeSettings) -> OpenJob:
-    """How a node opens trainings, on its own conditions. Its data is read now, before any server is heard.
+    """How a node opens trainings, on its own conditions. Its data is read now, before any message of a server.
 
     Raises:
         InputError: the data cannot be read.

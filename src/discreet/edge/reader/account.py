@@ -48,7 +48,7 @@ def stopped(ledger: Ledger, terms: PublisherTerms) -> str | None:
 
 @dataclass(frozen=True)
 class DeviceStatement:
-    """What was told at which cost, and what is kept.
+    """What was sent, what it cost, and what is kept.
 
     Attributes:
         ledger: All payments.

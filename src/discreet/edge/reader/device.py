@@ -194,14 +194,14 @@ class Device:
         return rank(candidates, bases, [self._as_read(click) for click in clicks], read, self.terms.in_arm(arm))
 
     def forget(self) -> None:
-        """The history goes, and all releases kept from it. The debits stay: what was told was told."""
+        """The history goes, and all releases kept from it. The debits stay: what was sent stays sent."""
         self._ledger.forget()
         self.history.forget()
         self.settings = ReaderSettings(self.settings.epsilon)
         self._sketched.clear()
 
     def statement(self) -> DeviceStatement:
-        """What was told, at which cost, and what is kept here."""
+        """What was sent, what it cost, and what is kept here."""
         clicks = self.history.clicks()
         counted = Counter(click.category for click in clicks)
         opened = sum(click.is_open for click in clicks)

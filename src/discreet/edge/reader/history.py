@@ -48,7 +48,7 @@ CREATE TABLE IF NOT EXISTS setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) 
 
 @dataclass(frozen=True)
 class Click:
-    """One click; `is_open` is 1 if it may be told in clear, `slate` the name of the slate it was made in.
+    """One click; `is_open` is 1 if it may be sent without noise, `slate` the name of the slate it was made in.
 
     `space`, `topic` and `vector` are the article's at the time, for when it is no longer published.
     """
@@ -88,7 +88,7 @@ class SketchPlan:
     Attributes:
         epoch: The epoch.
         space: The topic space of its sketch.
-        told: From how many clicks it was made, as the server is told; None where that is a secret.
+        told: From how many clicks it was made, as it is sent to the server; None where that is secret.
         pseudonym: Under which name it is reported.
         reported: Whether its report was made.
     """

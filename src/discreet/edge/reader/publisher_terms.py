@@ -50,7 +50,7 @@ class PublisherTerms:
         diversity: How much categories take turns for a reader of whom nothing is known yet, from 0 to 1.
         weights: How much each feature of the history weighs beside an article's base score.
         vector_scale: What one step of the articles' vectors is worth.
-        vector_unit: How much the similarity of two articles varies: similarities are told in this unit.
+        vector_unit: How much the similarity of two articles varies: similarities are given in this unit.
         centre: The mean interest of all readers, in the coordinates of these vectors.
         negative: How many of the coordinates, the last, count negatively in the product with an interest.
         categories: Of the larger categories the share in what readers are shown.

@@ -39,7 +39,7 @@ class ReaderSettings:
 
     Attributes:
         epsilon: The most that a click may cost, if that is to be less than the publisher's lifetime ε; None for that.
-        open_categories: Categories whose clicks are told in clear.
+        open_categories: Categories whose clicks are sent without noise.
     """
 
     epsilon: float | None = None

@@ -21,7 +21,7 @@ def sketch_mechanism(topics: int, epsilon: float, *, hide_length: bool = False) 
     """Noised topic counts of the clicks of one epoch.
 
     Under substitution the number of clicks is public; with `hide_length` neighbours have one click more or less, the
-    number is not told, and to replace a click costs 2ε.
+    number is secret, and to replace a click costs 2ε.
     """
     adjacency = Adjacency.ADD_REMOVE if hide_length else Adjacency.SUBSTITUTE
     return TopicCounts(epsilon=epsilon, topics=topics, adjacency=adjacency)

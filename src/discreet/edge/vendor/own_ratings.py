@@ -38,7 +38,7 @@ def on_catalogue(ratings: Ratings, job: ShareJob) -> Ratings:
 
     Nothing is refused: that would tell, without any noise, that somebody has rated such an item or so high. Ratings of
     items outside of the catalogue are left out, values outside of the scale are moved to its ends. A notice says so to
-    whoever runs the node, and to nobody else. The catalogue may have items that the vendor has not; nothing is known
+    the operator of the node, and to nobody else. The catalogue may have items that the vendor has not; nothing is known
     about those here but their ids.
     """
     low, high = job.scale

@@ -1,6 +1,6 @@
 """A vendor's node in a job of sharing: it opens the vendor's ratings, and answers each round once.
 
-**Nothing is refused for what users rated.** The ratings are read before the server is heard at all; those that do not
+**Nothing is refused for what users rated.** The ratings are read before any message of a server; those that do not
 fit the job are left out or moved to the ends of its scale; and if the program fails over them, noise goes out alone.
 
 **All vendors or none.** The noise is counted for all of them, and a vendor's own part would not hide its users. If one

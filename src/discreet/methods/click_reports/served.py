@@ -126,7 +126,7 @@ class ServedModel:
     def interest(self, counts: NDArray[np.int64], clicks: int | None, releases: int) -> Floats:
         """What the sum of a reader's released counts says of the reader, beyond what is true of all.
 
-        Where the number of clicks was not told, the counts' own sum stands for it.
+        Where the number of clicks is secret, the sum of the counts stands for it.
         """
         length = max(1, int(counts.sum())) if clicks is None else clicks
         one = np.array([length], np.int64), np.array([releases], np.int64)

@@ -2,7 +2,7 @@
 
 Server and nodes exchange opaque bytes (`discreet.nodes`). On a node, Flower's ClientApp is a thin relay to
 the node's long-lived host, which keeps data, keys and state; on the server, its ServerApp runs a program of Discreet.
-Flower's telemetry and its check for updates are off, unless whoever starts the process has decided otherwise.
+Flower's telemetry and its check for updates are off, unless the environment says otherwise.
 """
 
 import os

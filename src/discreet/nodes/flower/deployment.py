@@ -193,7 +193,7 @@ def _start(program: str, arguments: Mapping[str, Any], superlink: SuperLink) -> 
 
 
 def _listen(run: str, superlink: SuperLink, listener: Listener, heard: int) -> int:
-    """Follow the log of the run, which begins anew every time; returns how many lines have been heard."""
+    """Follow the log of the run, which starts from its first line each time; returns how many lines were read."""
     lines = 0
     with subprocess.Popen(
         superlink.flwr("log", run, CONNECTION, "--stream"),

@@ -1,4 +1,4 @@
-"""Progress, result and failure of a program that runs elsewhere, told in lines of its log.
+"""Progress, result and failure of a program that runs elsewhere, as lines of its log.
 
 A line of ours begins with a mark and goes on in JSON: {"notice": …}, {"bar": what, "total": n}, {"advance": k},
 {"status": …}, {"end": …}, {"result": …} or {"failed": …}. Everything else in the log is Flower's.
@@ -37,7 +37,7 @@ def write_failure(reason: str) -> None:
 
 
 class Listener:
-    """Shows, to whoever is watching here, what the lines of a program's log tell.
+    """Shows here what the lines of a program's log say.
 
     Attributes:
         result: what the program has returned.
@@ -103,7 +103,7 @@ class _Lines:
 
 
 class _LoggedProgress(Progress):
-    """Bars that are told instead of drawn."""
+    """Progress bars that are written as log lines."""
 
     def __init__(self) -> None:
         console = Console(file=_Lines(), width=10_000, no_color=True, force_terminal=False)  # type: ignore[arg-type]

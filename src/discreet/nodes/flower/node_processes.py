@@ -17,7 +17,7 @@ from discreet.nodes.host_socket import listens
 
 HostCommand = Callable[[NodeSettings], list[str]]
 STARTING = 300.0
-"""How many seconds a process may take to start, unless told otherwise; one that ends is noticed at once."""
+"""How many seconds a process may take to start, by default; one that ends is noticed at once."""
 _AGAIN = 3.0
 _REGISTERED = "SuperNode ID:"
 

@@ -12,7 +12,7 @@ from discreet.nodes.flower.deployment import SuperLink
 from discreet.nodes.flower.processes import Process, flower_environment, stop
 
 STARTING = 300.0
-"""How many seconds the server may take to start, unless told otherwise; if it ends, that is noticed at once."""
+"""How many seconds the server may take to start, by default; if it ends, that is noticed at once."""
 _SERVING = "Uvicorn running on"
 
 

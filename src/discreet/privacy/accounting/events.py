@@ -16,7 +16,7 @@ class ApproximateDpEvent(DpEvent):  # type: ignore[misc]
     """A mechanism of which only (ε, δ)-DP is known; δ = 0 for pure ones such as the exponential mechanism.
 
     It is accounted as the worst mechanism with this guarantee: with probability δ everything leaks, otherwise one
-    bit is told with the likelihood ratio e^ε (Kairouz, Oh, Viswanath 2015).
+    bit is released with the likelihood ratio e^ε (Kairouz, Oh, Viswanath 2015).
     """
 
     epsilon: float

@@ -46,7 +46,7 @@ class LedgerStore:
             os.close(handle)
 
     def make_folder(self) -> None:
-        """Make the folder if there is none, on the disk, lest a power failure take it with all its debits."""
+        """Make the folder if there is none, and flush it: a power failure must not take it with its debits."""
         with plain_errors(self.folder, "no ledger was made"):
             missing = [place for place in (self.folder, *self.folder.parents) if not place.exists()]
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)

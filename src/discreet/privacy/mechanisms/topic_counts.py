@@ -21,7 +21,7 @@ class TopicCounts(LatticeMechanism):
 
     **Sensitivity.** Replacing a click takes one from a topic and gives one to another: Δ₁ = 2, Δ₂ = √2, whatever K and
     the number of clicks H are. H does not change, so under substitution it is public. Adding or removing a click moves
-    one count by one: Δ₁ = Δ₂ = 1; under that adjacency H must not be told, and a substitution costs 2ε.
+    one count by one: Δ₁ = Δ₂ = 1; under that adjacency H must stay secret, and a substitution costs 2ε.
 
     **Lattice.** Counts are integers: nothing is rounded. The mean over the history, which serves ranking, moves by 2/H;
     so for the same ε the noise on the shares shrinks as 1/H. (PrivateRec's bound, the diameter, wastes this factor.)

@@ -21,7 +21,7 @@ class Floors:
 
     Attributes:
         helpers: Addresses of the aggregators that the reader trusts not to collude with the publisher. Tasks with
-            another helper are refused: whoever is both aggregators sees everything.
+            another helper are refused: one party that is both aggregators sees everything.
         max_window_epsilon: The most that one window may cost.
         max_day_epsilon: The most that a day may cost, all tasks together.
         max_life_epsilon: The most that all days may cost together.
