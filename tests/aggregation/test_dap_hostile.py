@@ -511,6 +511,18 @@ def test_cut_and_changed_messages_are_refused_and_count_nothing(data, shared_sit
     assert shares_of(site) == before
 
 
+def test_a_time_that_no_database_can_hold_is_refused(shared_site):
+    """A time is of 64 bits, without a sign; a database takes 63."""
+    site = shared_site
+    job = next(body for _, url, body in site.to_helper.asked if url.endswith("aggregation_jobs"))
+    first = m.AggregationJobInitReq.decode(job).verify_inits[0].report_share.report_metadata
+    place = job.index(first.report_id + first.time.to_bytes(8, "big")) + len(first.report_id)
+    before = shares_of(site)
+    answer = site.helper.start_job(site.task.id, job[:place] + bytes([128]) + job[place + 1 :])
+    assert m.AggregationJobResp.decode(answer.body).verify_resps[0].verify_resp_type == m.VerifyRespType.REJECT
+    assert shares_of(site) == before
+
+
 def shares_of(site):
     """All that both have counted."""
     interval = m.Interval(site.agreement.time_of(0), 1)

@@ -189,7 +189,10 @@ class Helper:
             if known is not None:  # the same request came twice at once
                 return bytes(known)
             forgotten = self.store.forgotten(connection, task)
-            closed = self.store.collected_times(connection, task, (one.time for one in about))
+            times = (
+                one.time for one, result in zip(about, verified, strict=True) if not isinstance(result, ReportError)
+            )
+            closed = self.store.collected_times(connection, task, times)
             results = [
                 result if isinstance(result, ReportError) else _late(one.time, forgotten, closed) or result
                 for one, result in zip(about, verified, strict=True)
