@@ -35,7 +35,7 @@ STUTTERING := \
 
 test: $(READY)  ## All tests but the slow ones; with BUSY=yes those that wait for something run at low priority beside all others, and some stutter
 ifeq ($(BUSY),yes)
-	@nice -n 5 $(BIN)/pytest -n 2 -m 'waits and not slow' --timeout 900 > .venv/busy.log 2>&1 & waiting=$$!; \
+	@nice -n 5 $(BIN)/pytest -n 2 -m 'waits and not slow' > .venv/busy.log 2>&1 & waiting=$$!; \
 	$(BIN)/pytest -n 2 -m 'not waits and not slow'; others=$$?; \
 	wait $$waiting; waited=$$?; cat .venv/busy.log; exit $$((others + waited))
 	$(BIN)/pytest -n 2 --stutter $(STUTTERING)
