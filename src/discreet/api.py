@@ -66,6 +66,7 @@ def compare_vendors(
     vendors: int = 10,
     methods: Sequence[VendorMethod | str] = ("local", "full"),
     epsilons: Sequence[float] = (),
+    partition: str = "random",
     seed: int = 0,
     measurements: Path | str | None = None,
     **design: Any,
@@ -77,6 +78,7 @@ def compare_vendors(
         vendors: How many vendors there are.
         methods: Vendor methods, or their names; `local` is always measured, first.
         epsilons: Budgets for methods that are given by name.
+        partition: How vendors differ: random, genre, taste, size, or overlap=0.3.
         seed: Of the deal, the tested part, the noise and the models.
         measurements: A folder in which measurements are kept and found again.
         **design: Other fields of `experiments.rating_comparison.Design`: partitions, folds, sizes and more.
@@ -85,13 +87,14 @@ def compare_vendors(
     from discreet.experiments.implicit_comparison import compare_rankings
     from discreet.experiments.rating_comparison import Design
     from discreet.experiments.rating_comparison import compare as run_comparison
+    from discreet.vendors.dealing import Dealing
     from discreet.vendors.gibbs import GibbsMF
     from discreet.vendors.implicit.ranking_registry import METHODS as RANKING_METHODS
     from discreet.vendors.vendor_method import Setting
     from discreet.vendors.vendor_registry import METHODS, make_methods
 
-    plan = Design(vendors, seed=seed, **design)
-    setting = Setting(GibbsMF(), plan.distribution, vendors)
+    plan = Design(vendors, seed=seed, dealing=Dealing.parse(partition), **design)
+    setting = Setting(GibbsMF.for_size(len(ratings)), plan.distribution, vendors)
     names = [method for method in methods if isinstance(method, str)]
     registry: Registry[Any] = RANKING_METHODS if isinstance(ratings, Purchases) else METHODS
     known, refused = make_methods(names, list(epsilons), setting, registry)

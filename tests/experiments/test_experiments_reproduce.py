@@ -43,6 +43,28 @@ def test_every_experiment_runs_and_is_written(name: str, ratings: Ratings, tmp_p
     assert found.rows[0].line in (tmp_path / f"{name}.md").read_text()
 
 
+@pytest.mark.parametrize("name", ["table-1", "figure-1b"])
+def test_at_the_thesis_settings_a_fifth_is_tested_and_all_ratings_stand_beside(name: str, ratings: Ratings) -> None:
+    found = reproduce(name, ratings, ReproductionSettings(iterations=4, thorough=True))
+    lines = {row.line for row in found.rows}
+    assert {"biased MF, no privacy"} <= lines or {"all ratings, mean of all vendors"} <= lines
+    assert all(0.3 < row.ours.mean < 3 for row in found.rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["figure-2", "figure-3", "figure-4"])
+def test_every_figure_runs_at_the_thesis_settings(name: str) -> None:
+    small = ratings_world(120, 90, 2400, seed=2)
+    found = reproduce(name, small, ReproductionSettings(iterations=4, thorough=True))
+    lines = {row.line for row in found.rows}
+    expected = {
+        "figure-2": "FMF, 18 vendors",
+        "figure-3": "local, 40 vendors",
+        "figure-4": "each vendor alone, plain prior",
+    }
+    assert expected[name] in lines
+
+
 def test_table_1_has_what_is_reported_beside_ours(
     ratings: Ratings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,5 +1,7 @@
 """The recommender that Python programs use: by name, from frames and matrices, and as a file."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -81,3 +83,13 @@ def test_a_model_is_the_same_after_it_was_a_file(model, tmp_path):
     for name in ("other", "nowhere"):
         with pytest.raises(DiscreetError, match=name):
             d.Recommender.load(tmp_path / name)
+
+
+def test_the_example_of_the_documentation_runs(tmp_path, monkeypatch, capsys):
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "vendors.md"
+    example = page.read_text("utf-8").split("## In Python")[1].split("```python")[1].split("```")[0]
+    rows = zip(*COLUMNS.values(), strict=True)
+    (tmp_path / "ratings.csv").write_text("\n".join(["user,item,rating", *(f"{u},{i},{r:g}" for u, i, r in rows)]))
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example, str(page), "exec"), {})
+    assert capsys.readouterr().out.count("Scored") == 10 + 5 + 3

@@ -45,6 +45,10 @@ def reproduce(
     iterations: Annotated[
         int | None, typer.Option(min=2, help="Iterations of the thesis's sampler (by default as many as it has).")
     ] = None,
+    thorough: Annotated[
+        bool,
+        typer.Option("--thorough", help="For the thesis: its own settings (folds, vendors, dimensions). Takes hours."),
+    ] = False,
     text: Text = "auto",
     out: Annotated[Path, typer.Option(help="Folder for tables (.md, .json), plots and measurements.")] = Path(
         "reproduced"
@@ -90,7 +94,7 @@ def reproduce(
     claim_folder(out, [f"{name}.{ending}" for name in names for ending in ("md", "json", "svg")])
     cache = MeasurementCache(out / "measurements", fresh)
     thesis = ReproductionSettings(
-        seeds or 1, iterations or (_QUICK if every and scale == "small" else None), seed, cache
+        seeds or 1, iterations or (_QUICK if every and scale == "small" else None), seed, cache, thorough
     )
     task = _news(news, text)
     rated = _ratings(ratings) if any(name in EXPERIMENTS for name in names) else None

@@ -2,8 +2,8 @@
 
 It takes off its own contributions and noise, exactly, and knows how much noise is left. Biases become observations of
 known noise, where they tell anything; leanings to the directions become features, shrunk as their noise asks for, whose
-link to the vendor's own factors its sampler learns. Its own features and groups of items stay as they are alone: what
-tells next to nothing changes next to nothing.
+link to the vendor's own factors its sampler learns. What it knows by itself stays among the features; a release that
+tells nothing of any item changes nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.data.ratings import Ratings
 from discreet.vendors.gibbs import ItemPrior, PseudoObservations
@@ -65,7 +66,16 @@ def prior_of_others(
     pseudo = PseudoObservations.of_biases(
         told.astype(np.int32), observed[told] * star(own), estimates.deviation[told] * star(own), rank
     )
-    return ItemPrior(np.column_stack(columns), alone.groups, pseudo)
+    return ItemPrior(np.column_stack(columns), reliability_groups(estimates.deviation), pseudo)
+
+
+def reliability_groups(deviation: Floats) -> NDArray[np.int32]:
+    """Quarters of the items, by how well the others' ratings tell their biases.
+
+    Groups by the vendor's own counts would put all items that it never saw into one. Of their factors nothing is known,
+    and the sampler would spend its iterations on that group's precision.
+    """
+    return np.searchsorted(np.quantile(deviation, [0.25, 0.5, 0.75]), deviation).astype(np.int32)
 
 
 def leaning_features(sums: Floats, weight: Floats, relative: Floats, deviation: float) -> Floats:
