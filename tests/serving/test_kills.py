@@ -127,6 +127,7 @@ def check(load):
         assert sums.pop()[0] == load.each, "each acknowledged report counts once"
 
 
+@pytest.mark.timeout(900)
 def test_some_kills_under_load(tmp_path):
     kills = ["worker", "helper", "database", "worker", "database"]
     check(killed_under_load(tmp_path, kills, windows=4, each=24, servers=1))
