@@ -2,6 +2,7 @@
 
 - One aggregator's share of a window, by the exact probabilities of its noise.
 - A reader's whole day: how far the shipped bounding lets a reader's log move all sums of the day, whatever she clicks.
+- The head's sum of a day: how long the shipped clipping lets a reader's contribution be, whatever she reads and clicks.
 - Non-interference: with the released sums fixed, what everybody else is shown does not depend on a reader's clicks.
 """
 
@@ -19,9 +20,12 @@ from discreet.audits.sum_noise import ShareMasses
 from discreet.data.news import Articles, Impressions, NewsData
 from discreet.methods.front_page.click_rates import known_rates
 from discreet.methods.front_page.front_page import FrontPage
+from discreet.methods.front_page.head import LENGTH, SENSITIVITY, HeadArticles, head_contributions, head_scores
 from discreet.methods.front_page.windows import DAY, Log, Window, noise_scale, popularity_task, released_windows
-from discreet.methods.method import TrainingTask
+from discreet.methods.method import State, TrainingTask
 from discreet.privacy.guarantee import Status
+from discreet.privacy.mechanisms.lattice import zcdp_multiplier
+from discreet.privacy.participation_cost import gaussian_epsilon
 
 _READERS, _ARTICLES, _SLATE, _HOUR = 6, 12, 5, 3600
 
@@ -85,13 +89,40 @@ class DayCost(Exact):
         return sums.reshape(2, -1)
 
 
+@dataclass(frozen=True)
+class HeadCost(Exact):
+    """The ε that the head's sum of a day really costs: the longest contribution of a reader, over the noise."""
+
+    epsilon: float
+    delta: float
+    logs: int = 20
+
+    def lower_bound(self, error: float, seed: int) -> float:
+        """By running the shipped clipping and rounding on logs of a reader who reads and clicks as she likes."""
+        longest = max(_head_length(clicks) for clicks in range(self.logs))
+        multiplier = zcdp_multiplier(self.epsilon, self.delta) * SENSITIVITY
+        return gaussian_epsilon(multiplier / longest, self.delta)
+
+
+def _head_length(clicks: int) -> float:
+    """How long the contribution of reader 0 is on her first day: she is the only one here."""
+    data = audited_log(clicks)
+    split = data.splits["train"]
+    mine = split.select((split.reader == 0) & (split.time < DAY))
+    articles = HeadArticles.of(TrainingTask(data, "hashed"))
+    rows = list(head_contributions(mine, articles, np.zeros(len(mine.shown)), np.zeros(LENGTH)))
+    return float(np.linalg.norm(np.concatenate(rows).astype(np.float64))) if rows else 0.0
+
+
 def others_see(clicks: int | None, released: Sequence[Window]) -> bytes:
     """All that readers other than reader 0 are shown, as scores, if these sums were released."""
     data, method = audited_log(clicks), FrontPage(epsilon=1.0, window_minutes=60)
     split, task = data.splits["train"], TrainingTask(data, "hashed")
     others = split.select(split.reader != 0)
     rates = known_rates(method.popularity(task), released, others, _HOUR)
-    return bytes((method.device_scores(task, others) + rates).tobytes())
+    articles = HeadArticles.of(task)
+    head: State = {"head": np.linspace(-1, 1, LENGTH), "head_basis": articles.basis, "head_centre": articles.centre}
+    return bytes((method.device_scores(task, others) + head_scores(task, head, others) + rates).tobytes())
 
 
 def _register() -> None:
@@ -102,6 +133,8 @@ def _register() -> None:
     for seconds, clicks in ((_HOUR, 1), (_HOUR // 4, 1), (_HOUR, 3)):
         setting = f"a reader's day in windows of {seconds // 60} minutes, at most {clicks} clicks, ε=1, exact"
         register(Audit("front_page", setting, Status.PROVED, 1.0, DayCost(1.0, seconds, clicks)))
+    setting = "the head's sum of a day, ε=1, δ=1e-6, exact"
+    register(Audit("front_page", setting, Status.PROVED, 1.0, HeadCost(1.0, 1e-6)))
     log = Log.of([audited_log(0).splits["train"]], _READERS, _HOUR, seed=0)
     released = tuple(released_windows(log, _HOUR, 1.0, 1, 0))
     test = NonInterference(others_see, (None, 0, 1, 2, 3), released)

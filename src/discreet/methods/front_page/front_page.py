@@ -17,38 +17,46 @@ from discreet.data.news import Impressions
 from discreet.errors import DiscreetError
 from discreet.methods.front_page.click_rates import ClickRates, known_rates
 from discreet.methods.front_page.count_likelihood import CountLikelihood
+from discreet.methods.front_page.head import head_scores, learn_head
 from discreet.methods.front_page.history_features import device_features
 from discreet.methods.front_page.public_articles import PublicArticles
 from discreet.methods.front_page.weights import PUBLIC_WEIGHTS
 from discreet.methods.front_page.windows import DAY, Log, Window, noise_scale, released_windows
 from discreet.methods.method import Method, Scores, State, TrainingTask
 from discreet.privacy.accounting import calibrate, compose, rounds
+from discreet.privacy.accounting.zcdp import gaussian_rho, zcdp_epsilon
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
+from discreet.privacy.mechanisms.lattice import zcdp_multiplier
+from discreet.privacy.noise import SimulatedNoise
 
 SHORT = 15
 """Minutes of a window."""
 
 _MAX_EPSILON = 100.0
 _MAX_CLICKS = 10
+_HEAD = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class FrontPage(Method):
     """Ranks on the device by its exact history, and by a popularity that is learnt from noised sums over all readers.
 
-    **Theorem.** Let at most k clicks of a reader count a day, each 1 in one cell of one window, and let each aggregator
-    add discrete Laplace noise of scale k/ε to every cell of every window. Then all that the publisher and one
-    aggregator see of a day is ε-differentially private (δ = 0): unit a reader, neighbours in which all that the reader
-    contributes that day is there or counts as zero. Over at most D days it is (ε', δ)-differentially private with the
-    ε' of D such releases composed. That readers come, when, and which slates they are sent is public.
+    **Theorem.** Let ε = ε₁ + ε₂. Let at most k clicks of a reader count a day, each 1 in one cell of one window, and
+    let each aggregator add discrete Laplace noise of scale k/ε₁ to every cell. Let a reader's contribution to the
+    head's sum of a day have length at most Δ, and let each aggregator add discrete Gaussian noise of σ ≥ z·Δ to every
+    entry, where zCDP with ρ = 1/2z² implies (ε₂, δ). Then all that the publisher and one aggregator see of a day is
+    (ε, δ)-differentially private, and (ε, 0) where there is no head: unit a reader, neighbours in which all that the
+    reader contributes that day is there or counts as zero. Over at most D days it is private with the ε of D such
+    releases composed. That readers come, when, and which slates they are sent is public.
 
-    **Proof.** The sums of a day's windows, one after the other, are one vector of whole numbers. Without the reader's
-    contributions it moves by at most k in L1. The honest aggregator's noise alone makes each window private
-    (`aggregation.noise`), and the noises of all cells are independent, so the likelihood of what is seen changes by
-    e^{k·ε/k} at most; that cells and later windows are chosen by what was seen before changes nothing, since the
-    reader's device keeps the limit whatever they are. Days compose. Everything else, posterior, prior and ranking, is
-    computed from the sums, from public slates, times and texts, and, on the device, from its own history, which stays
-    there. ∎
+    **Proof.** The cells of a day's windows, one after the other, are one vector of whole numbers. Without the reader's
+    contributions it moves by at most k in L1: a click is in one cell, of a window of its own day. The honest
+    aggregator's noise alone makes each window private (`aggregation.noise`), and the noises of all cells are
+    independent, so the likelihood of what is seen changes by e^{k·ε₁/k} at most; that cells and later windows are
+    chosen by what was seen before changes nothing, since the reader's device keeps the limit whatever they are. The
+    head's sum moves by at most Δ in L2, which costs (ε₂, δ) by zCDP, whatever weights it was computed at. The two add
+    up; days compose. Everything else, what is due, posterior, prior, shrinkage and ranking, is computed from the sums,
+    from public slates, times and texts, and, on the device, from its own history, which stays there. ∎
 
     Attributes:
         epsilon: ε of a reader's day; with `max_days`, of her life.
@@ -60,6 +68,8 @@ class FrontPage(Method):
         population: Simulate the noise of so many readers: each reader of the data stands for several, whose clicks are
             the same. What is measured so is a simulation, not a result for the readers at hand. 0 stands for these.
         popularity_weight: How much popularity counts. 1 makes clicks most likely; less shows less of what all read.
+        head_share: The share of ε that a head has, which learns the interests that go together. It needs many readers,
+            some ten thousand a day at ε = 1. 0 has no head, and δ = 0.
     """
 
     name: ClassVar[str] = "front_page"
@@ -71,6 +81,7 @@ class FrontPage(Method):
     window_minutes: int = SHORT
     population: int = 0
     popularity_weight: float = 1.0
+    head_share: float = 0.0
 
     def __post_init__(self) -> None:
         if not (0.01 <= self.epsilon <= _MAX_EPSILON or math.isinf(self.epsilon)):
@@ -87,28 +98,35 @@ class FrontPage(Method):
             raise DiscreetError(f"{self.name}: window_minutes must divide a day of 1440 minutes")
         if not 0 <= self.popularity_weight < math.inf:
             raise DiscreetError(f"{self.name}: popularity_weight must be at least 0, not {self.popularity_weight}")
+        if not 0 <= self.head_share < 1:
+            raise DiscreetError(f"{self.name}: head_share must be at least 0 and below 1, not {self.head_share}")
         if self.population < 0:
             raise DiscreetError(f"{self.name}: population must be at least 0, not {self.population}")
 
     @property
     def daily_epsilon(self) -> float:
-        """ε of a reader's day."""
-        if not self.max_days or math.isinf(self.epsilon):
-            return self.epsilon
-        return _daily_epsilon(self.epsilon, self.delta, self.max_days)
+        """ε of a reader's day, if there is no head."""
+        return self._popularity_epsilon(0.0)
 
     def train(self, task: TrainingTask, seed: int, checkpoint: Path | None = None) -> State:
-        """The posterior after all windows of the train split."""
+        """The posterior after all windows of the train split, and the head after all its days."""
         train = task.data.splits["train"]
-        learnt = self.popularity(task)
+        learnt, share = self.popularity(task), self._head_share(task)
         for window in self._windows(task, [train], seed):
             learnt.update(window)
-        return {**learnt.state(), "max_clicks": np.array([self._clicks(task)])}
+        state = {**learnt.state(), "max_clicks": np.array([self._clicks(task)])}
+        if share:
+            noise = SimulatedNoise(np.random.SeedSequence([seed, _HEAD]))
+            scores = self.device_scores(task, train)
+            state |= learn_head(task, scores, self._head_multiplier(share), self._copies(task), noise)
+        return state
 
     def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
-        """Device features with public weights, plus the log rate that was known when the impression's window began."""
-        rates = self.log_rates(task, state, impressions, seed)
-        return self.device_scores(task, impressions) + self.popularity_weight * rates
+        """Device features with public weights, the head, and the log rate known when the impression's window began."""
+        scores = self.device_scores(task, impressions) + (
+            self.popularity_weight * self.log_rates(task, state, impressions, seed)
+        )
+        return scores + head_scores(task, state, impressions) if "head" in state else scores
 
     def device_scores(self, task: TrainingTask, impressions: Impressions) -> Scores:
         """What each device makes of its own history, at ε = 0."""
@@ -133,11 +151,15 @@ class FrontPage(Method):
         clicks = int(state["max_clicks"][0]) if "max_clicks" in state else self.max_clicks or "few"
         mechanism = f"at most {clicks} click{'' if clicks == 1 else 's'} a day in windowed sums"
         mechanism += f" on at most {self.max_days} days" if self.max_days else ""
-        mechanism += ", discrete Laplace noise of each aggregator (simulated"
+        mechanism += ", discrete Laplace noise of each aggregator"
+        share = self.head_share if "head" in state else 0.0
+        if share:
+            mechanism += "; a head from a clipped gradient a day, discrete Gaussian noise"
+        mechanism += " (simulated"
         mechanism += f"; noise as for {self.population:,} readers)" if self.population else ")"
         return Guarantee(
-            epsilon=self.lifetime(self.max_days) if self.max_days else self.epsilon,
-            delta=self.delta if self.max_days else 0.0,
+            epsilon=self.lifetime(self.max_days, share) if self.max_days else self.epsilon,
+            delta=self.delta if self.max_days or share else 0.0,
             unit=Unit.USER,
             adjacency=Adjacency.ZERO_OUT,
             adversary=Adversary.PUBLISHER_AND_AGGREGATOR,
@@ -146,21 +168,50 @@ class FrontPage(Method):
             mechanism=mechanism,
         )
 
-    def lifetime(self, days: int) -> float:
-        """ε, at δ, of a reader who contributes on so many days."""
-        return _lifetime(self.daily_epsilon, self.delta, days)
+    def lifetime(self, days: int, head_share: float = 0.0) -> float:
+        """ε, at δ, of a reader who contributes on so many days; a head has that share of it."""
+        delta = self.delta / 2 if head_share else self.delta
+        popularity = _lifetime(self._popularity_epsilon(head_share), delta, days)
+        if not head_share:
+            return popularity
+        return popularity + zcdp_epsilon(days * gaussian_rho(self._head_multiplier(head_share)), delta)
+
+    def _popularity_epsilon(self, head_share: float) -> float:
+        """ε of a reader's day that popularity has."""
+        epsilon = (1 - head_share) * self.epsilon
+        if not self.max_days or math.isinf(epsilon):
+            return epsilon
+        return _daily_epsilon(epsilon, self.delta / 2 if head_share else self.delta, self.max_days)
+
+    def _head_multiplier(self, head_share: float) -> float:
+        """z, each aggregator's noise over the sensitivity of the head's sum."""
+        epsilon = head_share * self.epsilon
+        if math.isinf(epsilon):
+            return 0.0
+        if not self.max_days:
+            return zcdp_multiplier(epsilon, self.delta)
+        return math.sqrt(self.max_days) * zcdp_multiplier(epsilon, self.delta / 2)
+
+    def _head_share(self, task: TrainingTask) -> float:
+        """The share of the head; without any text there is nothing that it could learn."""
+        public = PublicArticles.of(task)
+        return self.head_share if public.vectors.any() or len(public.share) > 1 else 0.0
 
     def popularity(self, task: TrainingTask) -> ClickRates:
         """What is known of popularity before the first sum."""
-        scale = 0.0 if math.isinf(self.epsilon) else noise_scale(self.daily_epsilon, self._clicks(task))
+        scale = 0.0 if math.isinf(self.epsilon) else noise_scale(self._epsilon(task), self._clicks(task))
         return ClickRates(CountLikelihood(scale, self._copies(task)), PublicArticles.of(task).text)
+
+    def _epsilon(self, task: TrainingTask) -> float:
+        """What popularity costs a reader a day."""
+        return self._popularity_epsilon(self._head_share(task))
 
     def _windows(self, task: TrainingTask, parts: Sequence[Impressions], seed: int, since: int = 0) -> Iterator[Window]:
         """What is released of the windows of `parts`, from `since` on."""
         seconds = 60 * self.window_minutes
         log = Log.of(parts, len(task.data.readers), seconds, seed, self._clicks(task))
         copies = self._copies(task)
-        return released_windows(log, seconds, self.daily_epsilon, copies, seed, since, self._clicks(task))
+        return released_windows(log, seconds, self._epsilon(task), copies, seed, since, self._clicks(task))
 
     def _clicks(self, task: TrainingTask) -> int:
         """k, from what is public: how many slates were sent, and who came."""

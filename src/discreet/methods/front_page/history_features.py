@@ -1,4 +1,4 @@
-"""What a device makes of its own history: four numbers for each candidate. Nothing of it leaves the device."""
+"""What a device makes of its own history: five numbers for each candidate. Nothing of it leaves the device."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from numpy.typing import NDArray
 from discreet.data.news import Impressions
 from discreet.methods.baselines import Recency
 from discreet.methods.front_page.public_articles import PublicArticles
+from discreet.methods.front_page.subcategories import Subcategories
 from discreet.methods.method import TrainingTask
 from discreet.progress import track
 
 Floats = NDArray[np.float64]
 
-FEATURES = ("mean", "nearest", "category", "recency")
-"""Similarity to the mean of the history, similarity to its nearest article, affinity to the category, recency."""
+FEATURES = ("mean", "nearest", "category", "recency", "subcategory")
+"""Similarity to the mean of the history and to its nearest article, affinities to category and subcategory, recency."""
 
 _PRIOR_CLICKS = 5.0
 
 
 def reader_features(public: PublicArticles, history: NDArray[np.int32], candidates: NDArray[np.int32]) -> Floats:
-    """The features that need a history, a row for each candidate; zeros where there is no history.
+    """The first three features, a row for each candidate; zeros where there is no history.
 
     Affinity is the log of the category's share in the history over its share in all that is shown, with five clicks'
     worth of the latter as a prior.
@@ -42,8 +43,11 @@ def reader_features(public: PublicArticles, history: NDArray[np.int32], candidat
 def device_features(task: TrainingTask, public: PublicArticles, impressions: Impressions) -> Floats:
     """All features of all shown articles, each from its reader's own history and from public times."""
     found = np.zeros((len(impressions.shown), len(FEATURES)))
+    subcategories = Subcategories.of(task)
     for i in track(range(len(impressions)), "Ranking on devices"):
-        slate = slice(impressions.slate[i], impressions.slate[i + 1])
-        found[slate, :3] = reader_features(public, impressions.history(i), impressions.shown[slate])
+        slate, history = slice(impressions.slate[i], impressions.slate[i + 1]), impressions.history(i)
+        candidates = impressions.shown[slate]
+        found[slate, :3] = reader_features(public, history, candidates)
+        found[slate, 4] = subcategories.affinity(history, candidates)
     found[:, 3] = Recency().score(task, {}, impressions, 0)
     return found

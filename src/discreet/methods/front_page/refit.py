@@ -1,6 +1,6 @@
 """Fit the public weights again, on generated worlds: `python -m discreet.methods.front_page.refit`.
 
-It prints what `weights.PUBLIC_WEIGHTS` has. Each world counts the same.
+It prints what `weights.PUBLIC_WEIGHTS` has: the last weight is fitted on top of the others. Each world counts the same.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ def world_weights(readers: int, seed: int, text: str) -> NDArray[np.float64]:
     task, method = TrainingTask(data, text), FrontPage(epsilon=math.inf)
     dev = data.splits["dev"]
     popularity = method.log_rates(task, method.train(task, 0), dev, 0)
-    return fit_choice_weights(device_features(task, PublicArticles.of(task), dev), dev, offset=popularity)
+    features = device_features(task, PublicArticles.of(task), dev)
+    basic, last = features[:, :-1], features[:, -1:]
+    weights = fit_choice_weights(basic, dev, offset=popularity)
+    return np.append(weights, fit_choice_weights(last, dev, offset=popularity + basic @ weights))
 
 
 def main() -> int:
@@ -36,12 +39,12 @@ def main() -> int:
     parser.add_argument("--worlds", type=int, default=3, help="how many worlds, with seeds from 1 on")
     parser.add_argument("--text", default="auto", help="where title vectors come from, as in discreet compare")
     options = parser.parse_args()
-    print(f"{'seed':<6}" + "".join(f"{name:>10}" for name in FEATURES))
+    print(f"{'seed':<6}" + "".join(f"{name:>13}" for name in FEATURES))
     found = []
     for seed in range(1, options.worlds + 1):
         found.append(world_weights(options.readers, seed, options.text))
-        print(f"{seed:<6}" + "".join(f"{weight:>10.3f}" for weight in found[-1]), flush=True)
-    print(f"{'mean':<6}" + "".join(f"{weight:>10.3f}" for weight in np.mean(found, axis=0)))
+        print(f"{seed:<6}" + "".join(f"{weight:>13.3f}" for weight in found[-1]), flush=True)
+    print(f"{'mean':<6}" + "".join(f"{weight:>13.3f}" for weight in np.mean(found, axis=0)))
     return 0
 
 
