@@ -77,7 +77,7 @@ def test_the_devices_name_of_a_slate_is_the_protocols(page: Any) -> None:
       const articles = [{ id: "Nø1" }, { id: 'N"2' }];
       return slateName({ model: "m", slate: "0a".repeat(16), signature: "s-1", articles });
     }""")
-    content = json.dumps([2, "m", "0a" * 16, "s-1", ["Nø1", 'N"2']], ensure_ascii=False, separators=(",", ":"))
+    content = json.dumps([3, "m", "0a" * 16, "s-1", ["Nø1", 'N"2']], ensure_ascii=False, separators=(",", ":"))
     assert name == hashlib.sha256(content.encode()).hexdigest()[:32]
 
 
@@ -205,9 +205,9 @@ def test_an_opened_category_means_the_articles_that_were_in_it(page: Any) -> Non
         ({"epsilon": {"sketch": 5, "label": 5, "lifetime": 1e6}}, "protects nothing"),
         ({"epsilon": {"sketch": 0.7, "label": 0.4, "lifetime": 1}}, "more than the lifetime"),
         ({"epsilon": {"sketch": 0.0001, "label": 0, "lifetime": 1}}, "noise alone"),
-        ({"vectors": {"dimension": 8, "scale": 1, "centre": []}}, "fit together"),
+        ({"vectors": {"dimension": 8, "scale": 1, "unit": 1, "centre": []}}, "fit together"),
         ({"topics": 1}, "topics"),
-        ({"api": 3}, "another language"),
+        ({"api": 2}, "another language"),
     ],
 )
 def test_terms_that_make_a_promise_empty_are_refused_in_plain_words(page: Any, terms: Any, words: str) -> None:

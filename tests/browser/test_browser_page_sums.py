@@ -43,6 +43,7 @@ def test_the_page_contributes_once_a_window_and_the_server_learns(site: SumsSite
         site.clock.now = site.task.begins(NUMBER) + 30.0
         set_clock(page, site)
         page.locator("#articles > li button").first.click()
+        page.wait_for_function("() => document.querySelectorAll('#read li').length === 1")  # the click is kept
         page.keyboard.press("Escape")
         site.end_window()
         site.clock.now = site.task.sent_until(NUMBER) - 1.0  # whatever the drawn time, it has come

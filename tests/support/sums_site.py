@@ -15,6 +15,7 @@ from typing import Any
 from unittest import mock
 
 from dap_site import Clock
+from firefox import until_true
 from served_world import serving, small_world
 
 from discreet.aggregation.task import DAY, Task
@@ -25,6 +26,7 @@ from discreet.serving.foreign_pages import ForeignPages
 from discreet.serving.learning import trial
 from discreet.serving.learning.public_terms import PublicTerms
 from discreet.serving.learning.window_learner import WindowLearner
+from discreet.serving.public_tasks import has_window_cells
 from discreet.serving.server import open_service
 
 WINDOW, NUMBER = 300, 40
@@ -48,13 +50,20 @@ class SumsSite:
     def end_window(self) -> None:
         """The window ends, and its articles are settled."""
         self.clock.now = self.task.begins(NUMBER + 1) + 1.0
-        self.learner.close_windows()
+        until_true(self._closed, "the window's articles")
+
+    def _closed(self) -> bool:
+        self.learner.close_windows()  # once this server is the one that may
+        return has_window_cells(self.learner._cells, self.task, NUMBER)
 
     def learn(self) -> int:
-        """The time to send is over: the sum is collected. How many contributions it had."""
+        """The time to send is over: the sum is collected. How many sums were learnt from."""
         self.clock.now = self.task.sent_until(NUMBER) + 1.0
+        until_true(self._sums, "the window's sum")
+        return self._sums()
+
+    def _sums(self) -> int:
         self.learner.learn()
-        self.service.updater.step()
         return self.learner._store.learnt(self.service.model.version).sums
 
 
