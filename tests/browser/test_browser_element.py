@@ -89,7 +89,7 @@ def test_the_element_on_a_page_of_another_origin(name: str, tmp_path: Path, caps
         page.wait_for(f"async () => (await {FRONT}.sums.state()).tasks.length === 1")
         picture(page, name, "element")
 
-        set_clock(page, site, site.task.begins(NUMBER) + 30.0)
+        set_clock(page, site, site.task.begins(NUMBER) + 100.0)
         read = page.evaluate(READ_FIVE)
         assert (read["clicks"], read["after"] < read["before"]) == (5, True), read
         assert page.evaluate(SHOWN) != first
