@@ -42,7 +42,7 @@ def test_what_many_click_becomes_popular(tmp_path, epsilon):
         noise = found.values - truth
         assert (np.abs(noise).max() == 0) if epsilon == 100 else (1.5 < noise.std() < 2.4)
     assert popularity[0] == 0
-    assert np.all(np.diff(popularity) > 0) or epsilon == 1
+    assert min(popularity[1:]) > 2 or epsilon == 1  # once it stands on top, more clicks are expected of it
     assert popularity[-1] > 0.5
     assert max(site.popularity(), key=site.popularity().get) == favourite
     assert bases[-1] > bases[0] + 0.4

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -80,6 +81,14 @@ class PublicModel:
         if len(vectors) < 2:
             vectors = np.vstack((vectors, np.eye(2, vectors.shape[1], dtype=np.float32)))
         return find_topics(vectors, min(_MAX_TOPICS, max(2, len(vectors) // _TITLES_A_TOPIC)))
+
+    @property
+    def personal_deviation(self) -> float:
+        """The standard deviation of the personal part of a score: its features have about unit variance.
+
+        The two similarities go together, the category hardly with them.
+        """
+        return math.hypot(_WEIGHTS["mean"] + _WEIGHTS["nearest"], _WEIGHTS["category"])
 
     @property
     def device_weights(self) -> dict[str, float]:

@@ -55,7 +55,7 @@ class Liars:
 
     share: float
     bound: Bound
-    strength: float = 30.0
+    strength: float = 1000.0
     claimed_count: int = 1000
     seed: int = 0
 

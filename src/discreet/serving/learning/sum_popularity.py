@@ -3,10 +3,10 @@
 The posterior stands on rows of a fixed catalogue (`ClickRates`). Here it is kept by article ids and category names, and
 put on the catalogue's rows whenever it is used. Articles that were taken down are forgotten.
 
-**Exposure.** Devices rank the whole catalogue by themselves, so nobody knows what they showed. The estimate is the
-share of clicks that an article would have by recency alone: readers choose article i with probability in proportion to
-e^{recency score of i + θ_i}, of which the first part is public. That an article is clicked more *because* its
-popularity put it on top is not taken out.
+**Exposure.** Devices rank the whole catalogue by themselves, so nobody knows what they showed. But the server knows
+the score that each article has for everybody, and about how much readers differ: that gives the probability that an
+article is among the first that a device shows (`expected_shares`). An article that is clicked more because popularity
+put it on top was also shown more, and is not taken for more popular still.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import io
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from discreet.methods.front_page.click_rates import ClickRates
 from discreet.methods.front_page.count_likelihood import CountLikelihood
@@ -24,6 +25,8 @@ from discreet.serving.learning.window_store import ClosedWindow, Learnt, WindowS
 from discreet.serving.public_model import PublicModel
 from discreet.serving.snapshot import Snapshot
 
+SHOWN = 20
+"""How many articles a front shows: as many as a device's view has."""
 _CATEGORY = 0.7
 _NO_NOISE = CountLikelihood(0.0)
 _BY_ARTICLE = ("evidence", "sums", "shown")
@@ -90,11 +93,22 @@ def rates_on(model: PublicModel, snapshot: Snapshot, state: bytes, likelihood: C
     return rates
 
 
-def expected_shares(model: PublicModel, snapshot: Snapshot, rows: NDArray[np.int64], now: int) -> NDArray[np.float64]:
-    """The share of all exposure that recency gives each of some articles."""
-    score = model.recency(snapshot.published, snapshot.first_shown, now)[rows]
-    weight = np.exp(score - score.max(initial=-np.inf))
-    return np.asarray(weight / weight.sum())
+def expected_shares(base: NDArray[np.floating], deviation: float) -> NDArray[np.float64]:
+    """The share of all exposure that each article has, by its score for everybody.
+
+    A device shows the articles with the largest base + personal part. The latter is taken to be normal, with a standard
+    `deviation`, and each article is shown with the probability that it is among the first `SHOWN`.
+    """
+    count = len(base)
+    if count <= SHOWN:
+        return np.full(count, 1 / max(1, count))
+    standard = np.asarray(base, np.float64) / deviation
+    least, most = float(standard.min()) - 10, float(standard.max()) + 10
+    for _ in range(60):
+        middle = (least + most) / 2
+        least, most = (middle, most) if ndtr(standard - middle).sum() > SHOWN else (least, middle)
+    shown = ndtr(standard - least)
+    return np.asarray(shown / shown.sum())
 
 
 def _text(model: PublicModel, snapshot: Snapshot) -> NDArray[np.float64]:

@@ -177,7 +177,7 @@ class WindowLearner:
         assert isinstance(self._model, PublicModel)
         snapshot, end = self._updater.snapshot, task.begins(window + 1)
         rows = np.sort(np.argsort(-snapshot.base, kind="stable")[: task.length])
-        share = expected_shares(self._model, snapshot, rows, end)
+        share = expected_shares(snapshot.base[rows], self._model.personal_deviation)
         return ClosedWindow(name, window, end, [snapshot.ids[row] for row in rows.tolist()], share)
 
     def _work(self, step: Callable[[], None], problem: str) -> None:
