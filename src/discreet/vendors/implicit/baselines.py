@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.ratings import Ratings
+from discreet.vendors.implicit.item_ranker import Floats, ItemRanker
 from discreet.vendors.implicit.popularity import PopularItems
 from discreet.vendors.implicit.ranking_method import RankingMethod
-from discreet.vendors.implicit.recommender import Floats, Recommender
 from discreet.vendors.implicit.tuning import ALL_MODELS, EASE_MODELS, IALS_MODELS, RankingModel, best_model
 from discreet.vendors.partition import pooled
 
@@ -29,7 +29,7 @@ class LocalRanking(RankingMethod):
     def share(self, vendors: Sequence[Ratings], seed: int) -> None:
         """Nothing leaves."""
 
-    def predictor(self, shared: Any, recipient: int, own: Ratings, seed: int) -> Recommender:
+    def predictor(self, shared: Any, recipient: int, own: Ratings, seed: int) -> ItemRanker:
         """The best model of own purchases."""
         return best_model(self.models, own, seed=seed).fit(own)
 
@@ -73,22 +73,22 @@ class FullRanking(RankingMethod):
 
     models: tuple[RankingModel, ...] = ALL_MODELS
 
-    def share(self, vendors: Sequence[Ratings], seed: int) -> list[Recommender]:
+    def share(self, vendors: Sequence[Ratings], seed: int) -> list[ItemRanker]:
         """One model, as seen by each vendor."""
         everything = pooled(vendors)
         fitted = best_model(self.models, everything, seed=seed).fit(everything)
         first = np.cumsum([0, *(len(vendor.users) for vendor in vendors)])
         return [_Part(fitted, int(start), vendor) for start, vendor in zip(first[:-1], vendors, strict=True)]
 
-    def predictor(self, shared: list[Recommender], recipient: int, own: Ratings, seed: int) -> Recommender:
+    def predictor(self, shared: list[ItemRanker], recipient: int, own: Ratings, seed: int) -> ItemRanker:
         """The model, asked for the recipient's users."""
         return shared[recipient]
 
 
-class _Part(Recommender):
+class _Part(ItemRanker):
     """A model of all vendors' users, asked for those of one vendor."""
 
-    def __init__(self, fitted: Recommender, first: int, own: Ratings) -> None:
+    def __init__(self, fitted: ItemRanker, first: int, own: Ratings) -> None:
         self.users, self.items = own.users, own.items.ids
         self.bought = fitted.bought[first : first + len(own.users)]
         self._fitted, self._first = fitted, first

@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
 from discreet.evaluation.recommendation import bought
-from discreet.vendors.implicit.recommender import Recommender
+from discreet.vendors.implicit.item_ranker import ItemRanker
 
 Floats = NDArray[np.float64]
 MAX_SIDE = 8000
@@ -74,7 +74,7 @@ def fit_rows(purchases: Ratings, rows: csr_array, ridge: Floats) -> FittedEASE:
 
 
 @dataclass(frozen=True, eq=False)
-class FittedEASE(Recommender):
+class FittedEASE(ItemRanker):
     """The model: P, whole or in its factors, of the items that take part."""
 
     users: Sequence[str]

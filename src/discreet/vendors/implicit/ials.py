@@ -21,7 +21,7 @@ from discreet.errors import DiscreetError
 from discreet.evaluation.recommendation import bought
 from discreet.progress import track
 from discreet.vendors.implicit.ials_rows import cg_rows, cholesky_rows
-from discreet.vendors.implicit.recommender import Recommender
+from discreet.vendors.implicit.item_ranker import ItemRanker
 
 Vectors = NDArray[np.float32]
 
@@ -80,7 +80,7 @@ class IALS:
 
 
 @dataclass(frozen=True, eq=False)
-class FittedIALS(Recommender):
+class FittedIALS(ItemRanker):
     """Vectors of users and items."""
 
     users: Sequence[str]

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from discreet.data.ratings import Ratings
 from discreet.evaluation.recommendation import bought
-from discreet.vendors.implicit.recommender import Recommender
+from discreet.vendors.implicit.item_ranker import ItemRanker
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class PopularItems:
 
 
 @dataclass(frozen=True, eq=False)
-class FittedPopularity(Recommender):
+class FittedPopularity(ItemRanker):
     """One score for each item."""
 
     users: Sequence[str]

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import Any
 
 from discreet.data.ratings import Ratings
-from discreet.vendors.implicit.recommender import Recommender
+from discreet.vendors.implicit.item_ranker import ItemRanker
 from discreet.vendors.vendor_method import VendorMethod
 
 
@@ -17,5 +17,5 @@ class RankingMethod(VendorMethod):
     """
 
     @abstractmethod
-    def predictor(self, shared: Any, recipient: int, own: Ratings, seed: int) -> Recommender:
+    def predictor(self, shared: Any, recipient: int, own: Ratings, seed: int) -> ItemRanker:
         """What the vendor of this number makes of `shared` and of its own purchases, which it may use without noise."""

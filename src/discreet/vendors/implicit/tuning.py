@@ -12,8 +12,8 @@ from discreet.evaluation.recommendation import Scorer, recommendation_metrics
 from discreet.vendors.implicit.ease import EASE
 from discreet.vendors.implicit.holdout import leave_last_out
 from discreet.vendors.implicit.ials import IALS
+from discreet.vendors.implicit.item_ranker import ItemRanker
 from discreet.vendors.implicit.popularity import PopularItems
-from discreet.vendors.implicit.recommender import Recommender
 from discreet.vendors.partition import Fold
 
 TOP = 20
@@ -22,7 +22,7 @@ TOP = 20
 class RankingModel(Protocol):
     """How to fit."""
 
-    def fit(self, purchases: Ratings) -> Recommender:
+    def fit(self, purchases: Ratings) -> ItemRanker:
         """The fitted model."""
         ...
 

@@ -17,8 +17,8 @@ from discreet.evaluation.recommendation import bought
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.noise import SimulatedNoise
 from discreet.vendors.implicit.ease import fit_rows
+from discreet.vendors.implicit.item_ranker import ItemRanker
 from discreet.vendors.implicit.ranking_method import RankingMethod
-from discreet.vendors.implicit.recommender import Recommender
 from discreet.vendors.implicit.sharing.plan import converse
 from discreet.vendors.implicit.sharing.reading import GramOfOthers, gram_of_others
 from discreet.vendors.implicit.tuning import ALL_MODELS, RankingModel, best_of
@@ -43,7 +43,7 @@ class WithOthers:
     weight: float
     ridge: float
 
-    def fit(self, purchases: Ratings) -> Recommender:
+    def fit(self, purchases: Ratings) -> ItemRanker:
         """The closed form."""
         own = bought(purchases)
         weight = self.weight * own.nnz / max(1, own.shape[0])
@@ -98,7 +98,7 @@ class RankingSharing(RankingMethod):
         answers = converse(ask, budget, len(vendors[0].items))
         return Shared(tuple(answers), tuple(tuple(party.added) for party in parties))
 
-    def predictor(self, shared: Shared, recipient: int, own: Ratings, seed: int) -> Recommender:
+    def predictor(self, shared: Shared, recipient: int, own: Ratings, seed: int) -> ItemRanker:
         """The best on own purchases: with the others' rows at some weight, or without them."""
         known = gram_of_others(shared.answers, own, shared.kept[recipient], self.budget(len(shared.kept)))
         with_others = [WithOthers(known, weight, ridge) for weight in self.weights for ridge in self.ridges]

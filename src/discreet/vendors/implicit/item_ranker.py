@@ -14,7 +14,7 @@ from discreet.errors import DiscreetError
 Floats = NDArray[np.floating]
 
 
-class Recommender(ABC):
+class ItemRanker(ABC):
     """A model of purchases.
 
     Attributes:
