@@ -120,3 +120,12 @@ def test_affinity_to_a_subcategory_is_within_its_category():
     assert found[0] == found[1] == pytest.approx(math.log(3.5 / 4 / 0.5))
     assert found[2] == pytest.approx(math.log(0.5 / 4 / 0.5))
     assert found[3] == found[4] == 0
+
+
+def test_subcategories_count_only_where_most_articles_have_one():
+    bare = audited_log(1)
+    names = [f"sub {i % 4}" for i in range(len(bare.articles))]
+    for named, count in ((12, True), (3, False)):
+        some = [name if i < named else "" for i, name in enumerate(names)]
+        data = replace(bare, articles=replace(bare.articles, subcategories=some))
+        assert (Subcategories.of(TrainingTask(data, "hashed")).number >= 0).any() == count

@@ -1,7 +1,8 @@
 """Affinity to a subcategory: how often a reader takes it among what she reads of its category.
 
 It comes on top of the affinity to the category. An article without a subcategory has none to speak of: its affinity is
-0, and it is ranked by its category alone.
+0, and it is ranked by its category alone. Where less than half of what is shown has one, subcategories do not count at
+all: a history would tell of a few clicks only, and articles with and without one could not be compared.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from discreet.methods.method import TrainingTask
 Floats = NDArray[np.float64]
 
 _PRIOR_CLICKS = 1.0
+_MIN_NAMED = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +26,7 @@ class Subcategories:
     """The subcategories of a catalogue, all public. Two of one name in different categories are two.
 
     Attributes:
-        number: Of each article; -1 where it has none.
+        number: Of each article; -1 where it has none, or where too few have one.
         category: The category of each subcategory.
         share: Of each subcategory the share in what was shown of its category.
     """
@@ -45,13 +47,15 @@ class Subcategories:
     def _make(cls, task: TrainingTask) -> Subcategories:
         category = PublicArticles.of(task).category
         names = np.array(task.data.articles.subcategories, dtype=np.str_)
-        named = np.flatnonzero(names != "")
+        train = task.data.splits["train"]
+        enough = len(train.shown) > 0 and float((names[train.shown] != "").mean()) >= _MIN_NAMED
+        named = np.flatnonzero((names != "") & enough)
         number = np.full(len(names), -1, np.int64)
         name = np.unique(names[named], return_inverse=True)[1]
         pairs, number[named] = np.unique(category[named] * (int(name.max(initial=0)) + 1) + name, return_inverse=True)
         of_category = np.zeros(len(pairs), np.int64)
         of_category[number[named]] = category[named]
-        shown = number[task.data.splits["train"].shown]
+        shown = number[train.shown]
         shows = np.bincount(shown[shown >= 0], minlength=len(pairs)) + 1.0
         in_category = np.bincount(of_category, shows, minlength=int(category.max(initial=0)) + 1)
         return cls(number, of_category, shows / in_category[of_category])
