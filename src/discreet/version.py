@@ -1,3 +1,0 @@
-"""The version, apart from the public names, so that any layer may ask for it."""
-
-__version__ = "0.2.0"
