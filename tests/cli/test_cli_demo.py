@@ -2,7 +2,9 @@
 
 from discreet.cli.demo import _train
 from discreet.data.synthetic import news_world
+from discreet.experiments.week import week_of
 from discreet.files import MARK, verify_folder
+from discreet.methods.front_page.front_page import FrontPage
 from discreet.methods.method import TrainingTask
 
 
@@ -11,3 +13,12 @@ def test_the_demos_run_has_a_digest_of_what_was_measured_of_it(tmp_path):
     _train(task, tmp_path / "run", seed=0)
     assert "rankings.json" in (tmp_path / "run" / MARK).read_text()
     verify_folder(tmp_path / "run")
+
+
+def test_a_week_is_told_day_by_day():
+    told = []
+    task = TrainingTask(news_world(50, train_days=2, history_days=3, seed=1), "hashed")
+    days = week_of(task, FrontPage(epsilon=1.0, population=5000, window_minutes=720), 0, told.append)
+    assert [day.number for day in days] == [1, 2, 3]
+    assert told == days
+    assert all(0 <= day.public.mean <= 1 and day.impressions > 0 for day in days)

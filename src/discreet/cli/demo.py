@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import secrets
 import shlex
+import shutil
 import socket
 import sys
 import time
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,13 +23,21 @@ if TYPE_CHECKING:
     from discreet.methods.method import TrainingTask
 
 _EPSILON = 3.0
+_DAYS = 7
+_BAR = 120  # characters for an AUC of 1 above one half
 
 
 def demo(
     out: Annotated[
         Path, typer.Option(help="The folder for the generated world and the report; replaced if it is there.")
     ] = Path("demo"),
-    readers: Annotated[int, typer.Option(min=50, help="How many readers the generated world has.")] = 3000,
+    readers: Annotated[int, typer.Option(min=50, help="How many readers the generated world has.")] = 500,
+    population: Annotated[
+        int, typer.Option(min=0, help="Each reader stands for several: the noise is that of so many readers.")
+    ] = 100_000,
+    comparing: Annotated[
+        bool, typer.Option("--compare", help="Compare the published methods instead, and serve click reports.")
+    ] = False,
     no_serve: Annotated[
         bool, typer.Option("--no-serve", help="End after the report instead of serving a page.")
     ] = False,
@@ -34,50 +45,126 @@ def demo(
     text: Text = "auto",
     seed: Seed = 0,
 ) -> None:
-    """Generate a small news world, compare the methods on it, write a report, and serve a page of it.
+    """A week of a front page that learns without collecting clicks, on generated news; a report, and a page to read.
 
     Example: discreet demo --no-serve
     """
     from discreet.data.open import open_news
     from discreet.data.shown_articles import ShownArticles
     from discreet.data.synthetic import news_world, write_mind
-    from discreet.experiments.cache import MeasurementCache
-    from discreet.experiments.ranking_comparison import compare, variants
-    from discreet.experiments.ranking_table import rich_table
-    from discreet.experiments.report import save_report
     from discreet.methods.method import TrainingTask
-    from discreet.methods.method_registry import BASELINES
     from discreet.serving.addresses import listen
 
     listener = None if no_serve else listen("127.0.0.1", port)
     page, world = report_page(out / "report"), out / "world"
-    console.print(f"[bold]1.[/] Generating a news world of {readers:,} readers …", highlight=False)
-    write_mind(news_world(readers, seed=seed), world, overwrite=True)
+    console.print(f"[bold]1.[/] Generating a week of news with {readers:,} readers …", highlight=False)
+    write_mind(news_world(readers, train_days=_DAYS - 1, seed=seed), world, overwrite=True)
     data = open_news(world)
     example = data.articles.titles[len(data.articles) // 2]
     shown = sum(len(part) for part in data.splits.values())
     console.print(f"   {len(data.articles):,} articles such as “{example}”, {shown:,} impressions", highlight=False)
+    task = TrainingTask(data, text)
+    if comparing:
+        _compare_published(task, out / "report", seed)
+    else:
+        _show_week(task, out / "report", population, seed)
+    say(f"3. Report: {page}")
+    if listener is None:
+        return
+    if comparing:
+        run = out / "run"
+        _train(task, run, seed)
+        say("4. A page of this world, for you to read. What you click stays in your browser; Ctrl-C ends it.")
+        _serve(run, ShownArticles.of(data), listener)
+    else:
+        _serve_front_page(out / "served", ShownArticles.of(data), listener, text)
+
+
+def _show_week(task: TrainingTask, report: Path, population: int, seed: int) -> None:
+    """Day by day what the sums of all readers add to public weights; then the last day beside other rankings."""
+    from discreet.experiments.cache import MeasurementCache
+    from discreet.experiments.ranking_comparison import compare, variants
+    from discreet.experiments.ranking_table import rich_table
+    from discreet.experiments.report import save_report
+    from discreet.experiments.week import WeekDay, week_of
+    from discreet.methods.front_page.front_page import FrontPage
+    from discreet.methods.method_registry import BASELINES
+
+    method = FrontPage(epsilon=1.0, population=population, window_minutes=60)
+    console.print("[bold]2.[/] A week in a minute: every device ranks by itself, and adds to sums …", highlight=False)
+    say(f"   Simulated: sums with the bounds and the noise of two aggregators, as for {population:,} readers.")
+    say("   AUC by day     public weights   with what sums taught   gain")
+
+    def tell(day: WeekDay) -> None:
+        bar = "█" * max(0, round((day.learnt.mean - 0.5) * _BAR))
+        say(
+            f"   day {day.number}   {day.public.mean:.3f} ± {day.public.se:.3f}    {day.learnt.mean:.3f} ±"
+            f" {day.learnt.se:.3f}    {day.gain.mean:+.3f} ± {day.gain.se:.3f}  {bar}"
+        )
+
+    week_of(task, method, seed, tell)
+    say(f"   What a reader's day costs: {method.guarantee({})}.")
+    names, settings = [*BASELINES, "front_page"], {"front_page.population": population, "front_page.window_minutes": 60}
+    comparison = compare(task, list(variants(names, settings, [])), "dev", [seed], MeasurementCache())
+    save_report(comparison, report, shlex.join(["discreet", *sys.argv[1:]]))
+    say("   The last day, beside rankings that need every click in one place (popularity, combined):")
+    console.print(rich_table(comparison))
+
+
+def _serve_front_page(folder: Path, data: ShownArticles, listener: socket.socket, text: str) -> None:
+    """The reader's page, which takes part in sums of a trial, and the operator's; its address is the last line."""
+    from discreet.serving.addresses import url_of
+    from discreet.serving.learning.public_terms import PublicTerms
+    from discreet.serving.learning.served_sums import open_trial_sums
+    from discreet.serving.server import DATABASE, open_service, run_server
+
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    address, token = url_of(listener), secrets.token_hex(16)
+    sums = open_trial_sums(folder, address, PublicTerms(text))
+    service = open_service(
+        None,
+        None,
+        database=folder / DATABASE,
+        data=data,
+        as_of=int(time.time()),
+        text=text,
+        sums=sums.words,
+        tasks=sums.leader.tasks,
+        warning=sums.warning,
+    )
+    service.updater.step()  # the page is there when its address is
+    say("4. A page of this world, for you to read; Ctrl-C ends it. It begins with public weights. What you click stays")
+    say(f"   in your browser, which takes part in sums every quarter of an hour. {sums.warning}")
+    say(f"   What readers are told: {address}/notice")
+    say(f"   The operator's page: {address}/admin (token {token})")
+    say("   On a page of your own: discreet embed " + address)
+    say(address)
+    extend = partial(sums.mount, service=service)
+    run_server(service, listener, admin_token=token, extend=extend, level="error")
+
+
+def _compare_published(task: TrainingTask, report: Path, seed: int) -> None:
+    """The published methods beside the baselines, with what each costs."""
+    from discreet.experiments.cache import MeasurementCache
+    from discreet.experiments.ranking_comparison import compare, variants
+    from discreet.experiments.ranking_table import rich_table
+    from discreet.experiments.report import save_report
+    from discreet.methods.method_registry import BASELINES
+
     console.print("[bold]2.[/] Comparing rankings on the last day …", highlight=False)
     names = [*BASELINES, "fedrec", "privaterec", "dp_fedavg", "click_reports"]
     published = {"rounds": 100, "fraction": 0.03}
     settings = {f"{name}.{key}": value for name in ("fedrec", "privaterec") for key, value in published.items()}
     settings |= {"privaterec.rate": 3e-3, "dp_fedavg.epsilon": _EPSILON, "click_reports.epsilon": _EPSILON}
-    task = TrainingTask(data, text)
     comparison = compare(task, list(variants(names, settings, [])), "dev", [seed], MeasurementCache())
-    save_report(comparison, out / "report", shlex.join(["discreet", *sys.argv[1:]]))
+    save_report(comparison, report, shlex.join(["discreet", *sys.argv[1:]]))
     console.print(rich_table(comparison))
     say("What they cost: fedrec and privaterec train on gradients that readers send. No ε bounds what these tell;")
     say("PrivateRec's paper claims ε = 10 (docs/explanation/papers.md). content can rank on the device, at ε = 0.")
     promises = {result.method: result.guarantee for result in comparison.results}
     say(f"dp_fedavg adds noise to a secure sum of all readers' updates: {promises['dp_fedavg']}.")
     say(f"click_reports releases noised counts and labels once: {promises['click_reports']}.")
-    say(f"3. Report: {page}")
-    if listener is None:
-        return
-    run = out / "run"
-    _train(task, run, seed)
-    say("4. A page of this world, for you to read. What you click stays in your browser; Ctrl-C ends it.")
-    _serve(run, ShownArticles.of(data), listener)
 
 
 def _train(task: TrainingTask, folder: Path, seed: int) -> None:
