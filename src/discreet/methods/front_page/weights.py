@@ -3,8 +3,9 @@
 Popularity is a log rate, so its weight is 1: a slate's clicks are shared in proportion to e^score. The weights of the
 other features maximise the likelihood of clicks in generated worlds, with popularity as it is. `refit` fits them again.
 
-The first four are fitted without the last one, which is fitted on top of them: so they are right where articles have no
-subcategories. Fitted all at once, the category counts for 0.37, where MIND, without subcategories, wants 0.16.
+The first four are fitted without the last one, so that they are right where articles have no subcategories. The last is
+from a fit of all five in one world (5,000 readers, seed 7), where the category counts for 0.37; MIND, without
+subcategories, wants 0.16. `refit` fits the last on top of the others, which may give a slightly different weight.
 """
 
 from __future__ import annotations
