@@ -18,7 +18,8 @@ def test_the_demos_run_has_a_digest_of_what_was_measured_of_it(tmp_path):
 def test_a_week_is_told_day_by_day():
     told = []
     task = TrainingTask(news_world(50, train_days=2, history_days=3, seed=1), "hashed")
-    days = week_of(task, FrontPage(epsilon=1.0, population=5000, window_minutes=720), 0, told.append)
+    week = week_of(task, FrontPage(epsilon=1.0, population=5000, window_minutes=720), 0, told.append)
+    days = week.days
     assert [day.number for day in days] == [1, 2, 3]
     assert told == days
     assert all(0 <= day.public.mean <= 1 and day.impressions > 0 for day in days)

@@ -31,7 +31,7 @@ def demo(
     out: Annotated[
         Path, typer.Option(help="The folder for the generated world and the report; replaced if it is there.")
     ] = Path("demo"),
-    readers: Annotated[int, typer.Option(min=50, help="How many readers the generated world has.")] = 500,
+    readers: Annotated[int, typer.Option(min=50, help="How many readers the generated world has.")] = 2000,
     population: Annotated[
         int, typer.Option(min=0, help="Each reader stands for several: the noise is that of so many readers.")
     ] = 100_000,
@@ -102,7 +102,8 @@ def _show_week(task: TrainingTask, report: Path, population: int, seed: int) -> 
             f" {day.learnt.se:.3f}    {day.gain.mean:+.3f} ± {day.gain.se:.3f}  {bar}"
         )
 
-    week_of(task, method, seed, tell)
+    week = week_of(task, method, seed, tell)
+    say(f"   all days{' ' * 41}{week.gain.mean:+.3f} ± {week.gain.se:.3f}")
     say(f"   What a reader's day costs: {method.guarantee({})}.")
     names, settings = [*BASELINES, "front_page"], {"front_page.population": population, "front_page.window_minutes": 60}
     comparison = compare(task, list(variants(names, settings, [])), "dev", [seed], MeasurementCache())

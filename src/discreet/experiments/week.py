@@ -29,14 +29,26 @@ class WeekDay:
     gain: Difference
 
 
-def week_of(task: TrainingTask, method: FrontPage, seed: int, done: Callable[[WeekDay], None]) -> list[WeekDay]:
-    """Every day of a data set, each told as it is known."""
+@dataclass(frozen=True)
+class Week:
+    """All days, and what sums add to public weights over all of them."""
+
+    days: list[WeekDay]
+    gain: Difference
+
+
+def week_of(task: TrainingTask, method: FrontPage, seed: int, done: Callable[[WeekDay], None]) -> Week:
+    """Every day of a data set, each shown as it is known."""
     state, days = method.train(task, seed), []
+    own_auc, whole_auc, seen_by = [], [], []
     first = int(min(int(part.time.min()) for part in task.data.splits.values())) // DAY
     for part in task.data.splits.values():
         own = method.device_scores(task, part)
         whole = own + method.popularity_weight * method.log_rates(task, state, part, seed)
         public, learnt = ranking_metrics(own, part), ranking_metrics(whole, part)
+        own_auc.append(public["auc"])
+        whole_auc.append(learnt["auc"])
+        seen_by.append(public.reader)
         day = part.time[public.impression] // DAY - first
         for number in np.unique(day).tolist():
             here = day == number
@@ -51,4 +63,5 @@ def week_of(task: TrainingTask, method: FrontPage, seed: int, done: Callable[[We
             )
             days.append(found)
             done(found)
-    return days
+    gain = paired_difference(np.concatenate(whole_auc), np.concatenate(own_auc), np.concatenate(seen_by))
+    return Week(days, gain)
