@@ -15,10 +15,10 @@ PATIENCE = 280
 def test_the_tutorial_does_what_it_says(tmp_path):
     text = TUTORIAL.read_text()
     blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
-    assert len(blocks) == 7
-    port = str(free_port())  # the one thing that differs: 8000 may be taken
+    assert len(blocks) == 9
+    port, other = str(free_port()), str(free_port())  # the one thing that differs: 8000 and 8001 may be taken
     guard = "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT; trap 'exit 1' TERM\n"
-    marked = guard + "".join(f"echo BLOCK\n{block}" for block in blocks).replace("8000", port)
+    marked = guard + "".join(f"echo BLOCK\n{block}" for block in blocks).replace("8000", port).replace("8001", other)
     folder = tmp_path / "empty"
     folder.mkdir()
     programs = tmp_path / "bin"
@@ -30,7 +30,7 @@ def test_the_tutorial_does_what_it_says(tmp_path):
     done = subprocess.run(command, cwd=folder, env=os.environ | place, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr + _log(folder)
     _, *said = done.stdout.split("BLOCK\n")
-    _, checked, started, changed, broken, taken_down, _ = said
+    _, checked, started, changed, broken, taken_down, sums, embedded, _ = said
     expected = re.search(r"```text\n(.*?)```", text, re.DOTALL).group(1)
     assert checked.replace(f"{folder}/", "") == expected
     assert f"http://127.0.0.1:{port}" in started
@@ -39,6 +39,8 @@ def test_the_tutorial_does_what_it_says(tmp_path):
     assert broken.split()[-1] == "6"
     assert "https://news.example/3: expired" in taken_down
     assert "Striker scores twice in the derby" in taken_down
+    assert sums.startswith("front page popularity (trial)\nPrivacy notice\n\nTRIAL: ONE PARTY RUNS BOTH AGGREGATORS")
+    assert f'<discreet-front-page server="http://127.0.0.1:{port}" helper="http://127.0.0.1:' in embedded
 
 
 def _log(folder):
