@@ -20,6 +20,7 @@ from discreet.privacy.mechanisms import (
     FloatNoise,
     LabelPermutation,
     Laplace,
+    LevelBits,
     RandomizedResponse,
     RandomPadding,
     SubsetSelection,
@@ -41,6 +42,7 @@ GOOD = {
     TopicCounts: ({"epsilon": 1.0, "topics": 3}, [0, 2, 2]),
     RandomizedResponse: ({"epsilon": 1.0, "choices": 4}, 3),
     SubsetSelection: ({"epsilon": 1.0, "choices": 4}, 3),
+    LevelBits: ({"epsilon": 1.0, "features": 2, "levels": 3}, [0, 2]),
     Exponential: ({"epsilon": 1.0, "choices": 3, "score_sensitivity": 1.0}, [0.0, 1.0, 2.0]),
     LabelPermutation: ({"epsilon": 1.0, "choices": 5, "negatives": 2}, 3),
     RandomPadding: (
@@ -65,6 +67,7 @@ BAD_PARAMETERS = [
     *((kind, {name: bad}) for kind, name in ((Laplace, "l1"), (DiscreteLaplace, "l1")) for bad in BAD_NUMBERS),
     *((kind, {"l2": bad}) for kind in (AnalyticGaussian, DiscreteGaussian) for bad in BAD_NUMBERS),
     *((kind, {"theta": bad}) for kind in (ClippedAttention, ClippedMean) for bad in BAD_NUMBERS),
+    *((LevelBits, {name: bad}) for name in ("features", "levels") for bad in (0, -1, 2.5)),
     *((kind, {"choices": bad}) for kind in (RandomizedResponse, SubsetSelection, Exponential) for bad in (1, 0, 2.5)),
     *(
         (kind, {"dimension": bad})
@@ -130,6 +133,7 @@ BAD_VALUES = [
     ),
     *((TopicCounts, bad) for bad in ([3], [-1], [0.5], [[0, 1]], 1, ["a"])),
     *((kind, bad) for kind in (RandomizedResponse, SubsetSelection) for bad in (-1, 4, 1.5, True, "0", None)),
+    *((LevelBits, bad) for bad in ([0], [0, 3], [-1, 0], [0.5, 1], [[0, 1]], 1, ["a", "b"])),
     *((LabelPermutation, bad) for bad in (-1, 5, 1.5)),
     *((Exponential, bad) for bad in ([0.0, 1.0], [0.0, 1.0, math.nan], [0.0, 1.0, math.inf])),
     (RandomPadding, [0.2, 0.3, 0.5]),

@@ -230,7 +230,7 @@ def test_audits_are_registered_and_nothing_else_leaks() -> None:
 
 
 def test_an_audit_fails_when_vendors_add_too_little_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    audit = audits._user_added((Opening(1.0, np.ones(audits._ITEMS)),), 10.0, "too little noise", 4000)
+    audit = audits.user_added((Opening(1.0, np.ones(audits._ITEMS)),), 10.0, "too little noise", 4000)
     assert audit.holds(audit.examination.lower_bound(1e-3, 0))
     honest = SharingBudget.vendor_deviation
 

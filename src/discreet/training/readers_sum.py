@@ -81,7 +81,7 @@ def flat(values: Mapping[str, Tensor]) -> NDArray[np.float64]:
 
 def flat_rows(values: Mapping[str, Tensor]) -> NDArray[np.float64]:
     """The values of several clients [clients, …] as one row each."""
-    rows = [value.detach().flatten(1).double().numpy() for value in values.values()]
+    rows = [value.detach().reshape(len(value), -1).double().numpy() for value in values.values()]
     return np.concatenate(rows, axis=1)
 
 

@@ -29,7 +29,7 @@ def clip_norms(bound: float) -> Clip:
     """Scale each client's whole gradient down to Euclidean norm θ where it is larger."""
 
     def clip(gradients: Parameters) -> None:
-        squares = torch.stack([value.flatten(1).double().square().sum(1) for value in gradients.values()])
+        squares = torch.stack([value.reshape(len(value), -1).double().square().sum(1) for value in gradients.values()])
         scale = (bound / squares.sum(0).sqrt()).clamp_(max=1.0)
         for value in gradients.values():
             value.mul_(scale.to(value.dtype).view(-1, *[1] * (value.dim() - 1)))
@@ -46,7 +46,7 @@ def sum_clients(chunks: Iterable[ClientGradients], weights: NDArray[np.floating]
         losses[chunk.positions] = chunk.losses
         weight = torch.from_numpy(np.asarray(weights, dtype=np.float64)[chunk.positions])
         for name, value in chunk.gradients.items():
-            flat = value.flatten(1)
+            flat = value.reshape(len(value), -1)
             if name not in total:
                 total[name] = torch.zeros(value.shape[1:], dtype=value.dtype)
             total[name].view(-1).addmv_(flat.T, weight.to(value.dtype))
