@@ -43,18 +43,21 @@ class Cluster:
     @contextlib.contextmanager
     def standing_still(self):
         """Every process of it is stopped: connections are taken by the kernel, and nobody answers."""
-        stopped = self._processes()
+        stopped = [self.process.pid]
+        os.kill(self.process.pid, signal.SIGSTOP)  # first, so that it starts no other
         try:
-            for one in stopped:
-                os.kill(one, signal.SIGSTOP)
+            for one in self._children():
+                with contextlib.suppress(ProcessLookupError):  # it was at its end, as an autovacuum worker often is
+                    os.kill(one, signal.SIGSTOP)
+                    stopped.append(one)
             yield
         finally:
             for one in reversed(stopped):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(one, signal.SIGCONT)
 
-    def _processes(self):
-        found = [self.process.pid]
+    def _children(self):
+        found = []
         for status in Path("/proc").glob("[0-9]*/stat"):
             with contextlib.suppress(OSError):
                 if int(status.read_text().rpartition(")")[2].split()[1]) == self.process.pid:
