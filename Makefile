@@ -35,9 +35,13 @@ STUTTERING := \
 
 test: $(READY)  ## All tests but the slow ones; with BUSY=yes those that wait for something run at low priority beside all others, and some stutter
 ifeq ($(BUSY),yes)
-	@nice -n 5 $(BIN)/pytest -n 2 -m 'waits and not slow' > .venv/busy.log 2>&1 & waiting=$$!; \
+	@nice -n 5 $(BIN)/pytest -n 2 -m 'waits and not slow' -o cache_dir=.venv/waits > .venv/busy.log 2>&1 & waiting=$$!; \
 	$(BIN)/pytest -n 2 -m 'not waits and not slow'; others=$$?; \
-	wait $$waiting; waited=$$?; cat .venv/busy.log; exit $$((others + waited))
+	wait $$waiting; waited=$$?; cat .venv/busy.log; \
+	if [ $$waited -eq 1 ]; then \
+		echo "What failed beside all others, once more by itself; it must pass now:"; \
+		$(BIN)/pytest -o cache_dir=.venv/waits --last-failed --last-failed-no-failures none; waited=$$?; \
+	fi; exit $$((others + waited))
 	$(BIN)/pytest -n 2 --stutter $(STUTTERING)
 else
 	$(BIN)/pytest -n 2
