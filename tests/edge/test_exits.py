@@ -117,8 +117,8 @@ class Recorded:
     def present(self) -> frozenset[int]:
         return self.nodes.present()
 
-    def ask(self, requests: Mapping[int, bytes], patience: float) -> dict[int, bytes]:
-        came = self.nodes.ask(requests, patience)
+    def ask(self, requests: Mapping[int, bytes], timeout: float) -> dict[int, bytes]:
+        came = self.nodes.ask(requests, timeout)
         self.answers += came.values()
         return came
 
@@ -149,7 +149,7 @@ def test_a_vendor_gives_a_secure_sum_contributions(tmp_path: Path, masked: list[
     data = write_csv(ratings_world(120, 40, 2400, seed=5), tmp_path / "films.csv")
     consortium, job = Consortium(data, tmp_path, 3), job_for(data, 3, 5.0)
     wire = Recorded(consortium)
-    releases = share_over(wire, consortium.roster, job, tmp_path / "out", patience=1.0)
+    releases = share_over(wire, consortium.roster, job, tmp_path / "out", timeout=1.0)
     only_contributions_left(wire, masked, parties=3)
     assert {one.guarantee for one in masked} == {releases.job.budget.guarantee()}
 

@@ -50,10 +50,10 @@ class Leaving(LocalNodes):
     def present(self):
         return super().present() - ({2} if self.asked > 8 else set())
 
-    def ask(self, requests, patience):
+    def ask(self, requests, timeout):
         object.__setattr__(self, "asked", self.asked + 1)
         gone = {2} if self.asked >= 8 else set()
-        return super().ask({node: request for node, request in requests.items() if node not in gone}, patience)
+        return super().ask({node: request for node, request in requests.items() if node not in gone}, timeout)
 
 
 @pytest.mark.parametrize("method", [METHODS[0], METHODS[3]], ids=lambda method: method.name)
@@ -70,8 +70,8 @@ class Heard(LocalNodes):
 
     heard: tuple[int, ...]
 
-    def ask(self, requests, patience):
-        return {node: answer for node, answer in super().ask(requests, patience).items() if node in self.heard}
+    def ask(self, requests, timeout):
+        return {node: answer for node, answer in super().ask(requests, timeout).items() if node in self.heard}
 
 
 def test_a_round_without_a_quorum_is_lost_and_the_rest_goes_on_without_it(task):
@@ -99,11 +99,11 @@ def test_a_resumed_training_over_nodes_ends_the_same(task, tmp_path):
     class Stops(LocalNodes):
         count = 0
 
-        def ask(self, requests, patience):
+        def ask(self, requests, timeout):
             object.__setattr__(self, "count", self.count + 1)
             if self.count > 8:
                 raise EndsError
-            return super().ask(requests, patience)
+            return super().ask(requests, timeout)
 
     hosts, roster = hosts_in_process(task, 3)
     with pytest.raises(EndsError):
@@ -223,11 +223,11 @@ def test_a_server_killed_in_a_round_loses_it_and_goes_on_with_secret_noise(task,
     class Kills(LocalNodes):
         count = 0
 
-        def ask(self, requests, patience):
+        def ask(self, requests, timeout):
             object.__setattr__(self, "count", self.count + 1)
             if self.count > 8:
                 raise KilledError
-            return super().ask(requests, patience)
+            return super().ask(requests, timeout)
 
     hosts = {number: host(number) for number in roster}
     with pytest.raises(KilledError):  # after all nodes have contributed to the second round

@@ -28,7 +28,7 @@ from discreet.nodes.flower.loopback import Loopback, host_command
 
 OWN_PACKAGE = Path(__file__).parents[2] / "examples" / "own_package" / "src"
 STALLING = Path(__file__).parents[1] / "support" / "stalling_host.py"
-PATIENCE = ("--patience", "900")
+PATIENCE = ("--timeout", "900")
 """Seconds that nobody waits for: a host that is killed is known to be gone at once."""
 
 

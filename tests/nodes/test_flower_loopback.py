@@ -60,7 +60,7 @@ def test_a_node_is_killed_while_it_is_asked_and_found_again_and_nothing_is_left(
         assert len(processes_of(folder)) >= 2 + 2 * 2
         link = SuperLink.of(folder)
         assert link == d.superlink
-        patient = {"times": 60, "patience": 30.0, "wanted": ALL}
+        patient = {"times": 60, "timeout": 30.0, "wanted": ALL}
         probing = pool.submit(submit, "discreet.nodes.flower.node_probe:probe", patient, link)
         while not (second / "holding").exists():
             assert not probing.done(), probing.result()
@@ -102,7 +102,7 @@ def test_with_certificates_nodes_answer_and_strangers_are_turned_away(tmp_path: 
     folder = tmp_path / "deployment"
     write_deployment(folder, tmp_path, 2, tls=True)
     with Loopback(folder, echoing) as d:
-        (answered,) = submit("discreet.nodes.flower.node_probe:probe", {"times": 1, "patience": 300.0}, d.superlink)
+        (answered,) = submit("discreet.nodes.flower.node_probe:probe", {"times": 1, "timeout": 300.0}, d.superlink)
         assert answered["nodes"] == [1, 2]
         with pytest.raises(DiscreetError):
             SuperLink(d.superlink.address, None, tmp_path / "unencrypted").call("list")

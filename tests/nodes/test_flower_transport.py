@@ -101,7 +101,7 @@ def test_who_fails_is_missing_and_absent_until_it_answers_again(failure: Reply) 
     assert nodes.ask({1: b"", 2: b""}, 0.1) == {2: b"well"}
     asked = len(grid.sent)
     assert nodes.ask({1: b"", 2: b""}, 0.1) == {2: b"well"}
-    assert [place for place, _ in grid.sent[asked:]] == [12], "an absent node costs no patience"
+    assert [place for place, _ in grid.sent[asked:]] == [12], "an absent node costs no waiting"
     good = True
     assert nodes.present() == {1, 2}
     assert nodes.ask({1: b"", 2: b""}, 1.0) == {1: b"well", 2: b"well"}

@@ -56,7 +56,7 @@ def lie_to_one(town, change):
 
     wire = Wire(town, on_request)
     try:
-        SecureSums(wire, town.roster, JOB, NOTHING, patience=0.2, everybody=True, attempts=1).sum(b"the task", LENGTH)
+        SecureSums(wire, town.roster, JOB, NOTHING, timeout=0.2, everybody=True, attempts=1).sum(b"the task", LENGTH)
     except DiscreetError:
         return
     pytest.fail("a sum of different meanings was opened")
@@ -157,6 +157,6 @@ def test_a_round_whose_job_was_closed_meanwhile_goes_on(monkeypatch):
     monkeypatch.setattr(hosts, "MAX_JOBS", 1)
     town = Town(2, lambda node, assignment: vector_of(node))
     wire = Wire(town)
-    sums = [SecureSums(wire, town.roster, job, NOTHING, patience=0.2) for job in (JOB, OTHER_JOB)]
+    sums = [SecureSums(wire, town.roster, job, NOTHING, timeout=0.2) for job in (JOB, OTHER_JOB)]
     for one in (*sums, *sums):
         assert np.array_equal(one.sum(b"", LENGTH).values, vector_of(1) + vector_of(2))

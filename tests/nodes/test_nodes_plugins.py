@@ -103,7 +103,7 @@ def test_a_method_of_another_package_trains_over_nodes(module, world, catalogue,
         "out": str(tmp_path / "run"),
         "resume": False,
         "overwrite": False,
-        "patience": 300.0,
+        "timeout": 300.0,
         "roster": {str(number): key.hex() for number, key in roster.items()},
         "simulated": True,
     }

@@ -25,7 +25,7 @@ def test_sums_are_exact_mod_2_to_the_64(count, length, data):
     vectors = dict(zip(range(1, count + 1), drawn, strict=True))
     town = Town(count, lambda node, assignment: np.array(vectors[node], dtype=np.int64))
     total = SecureSums(
-        LocalNodes({n: host.answer for n, host in town.hosts.items()}), town.roster, JOB, NOTHING, patience=1
+        LocalNodes({n: host.answer for n, host in town.hosts.items()}), town.roster, JOB, NOTHING, timeout=1
     ).sum(b"", length)
     assert total.nodes == tuple(vectors)
     assert total.values.dtype == np.int64
@@ -115,8 +115,8 @@ def test_a_node_speaks_for_itself_only(said):
     wire = Wire(town)
     straight = wire.ask
 
-    def crossed(requests, patience):
-        came = straight(requests, patience)
+    def crossed(requests, timeout):
+        came = straight(requests, timeout)
         return came | ({3: came[4], 4: came[3]} if {3, 4} <= came.keys() else {})
 
     wire.ask = crossed
@@ -153,11 +153,11 @@ def test_a_late_node_is_left_behind_and_is_back_in_the_next_sum():
         def present(self):
             return frozenset(town.hosts)
 
-        def ask(self, requests, patience):
+        def ask(self, requests, timeout):
             late.extend((node, request) for node, request in requests.items() if node in slow)
             return {node: town.hosts[node].answer(sent) for node, sent in requests.items() if node not in slow}
 
-    sums = SecureSums(Wire(), town.roster, JOB, NOTHING, patience=PATIENCE)
+    sums = SecureSums(Wire(), town.roster, JOB, NOTHING, timeout=PATIENCE)
     assert sums.sum(b"", LENGTH).nodes == (1, 2, 4)
     slow.clear()
     for node, request in late:

@@ -64,7 +64,7 @@ def test_threads_of_one_process_share_a_ledger(tmp_path):
 
 def test_who_waits_too_long_is_told_and_pays_nothing(tmp_path):
     ledger = open_ledger(tmp_path, SetClock(1))
-    impatient = Ledger(tmp_path / "ledger", Budget(2.0), WEEKLY, clock=SetClock(1), patience=0.05)
+    impatient = Ledger(tmp_path / "ledger", Budget(2.0), WEEKLY, clock=SetClock(1), timeout=0.05)
     started, finish = threading.Event(), threading.Event()
 
     def make() -> bytes:

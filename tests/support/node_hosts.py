@@ -74,8 +74,8 @@ class Wire:
     def present(self):
         return frozenset(self.town.hosts) - self.away
 
-    def ask(self, requests, patience):
-        assert patience == PATIENCE
+    def ask(self, requests, timeout):
+        assert timeout == PATIENCE
         came = {}
         for node, sent in requests.items():
             self.requests.append((node, step_of(sent), sent))
@@ -95,4 +95,4 @@ class Wire:
 
 
 def sums_over(wire, roster=None, **settings):
-    return SecureSums(wire, roster or wire.town.roster, JOB, NOTHING, patience=PATIENCE, **settings)
+    return SecureSums(wire, roster or wire.town.roster, JOB, NOTHING, timeout=PATIENCE, **settings)

@@ -69,13 +69,13 @@ class Consortium:
         opened = job_opener(self.settings(number))
         self.hosts[number] = Host(self.identities[number], self.roster, opened)
 
-    def sums(self, job: ShareJob, patience: float = 0.4) -> SecureSums:
-        return SecureSums(self, self.roster, job.to_bytes(), job.budget.guarantee(), patience=patience, everybody=True)
+    def sums(self, job: ShareJob, timeout: float = 0.4) -> SecureSums:
+        return SecureSums(self, self.roster, job.to_bytes(), job.budget.guarantee(), timeout=timeout, everybody=True)
 
     def present(self) -> frozenset[int]:
         return frozenset(self.roster.keys() - self.away)
 
-    def ask(self, requests: Mapping[int, bytes], patience: float) -> dict[int, bytes]:
+    def ask(self, requests: Mapping[int, bytes], timeout: float) -> dict[int, bytes]:
         self.asked += 1
         return {
             node: self.hosts[node].answer(request)

@@ -118,7 +118,7 @@ def test_a_vendor_that_stays_away_stops_the_sharing_until_it_is_back(data: Path,
 
     consortium.before = before
     with pytest.raises(DiscreetError, match="node 3"):
-        share_over_nodes(consortium.sums(job, patience=0.1), job, out)
+        share_over_nodes(consortium.sums(job, timeout=0.1), job, out)
     assert not out.exists()
     consortium.before, consortium.away = lambda node, asked: True, set()
     asked = consortium.asked
@@ -161,7 +161,7 @@ def test_a_question_is_sent_again_as_it_was_first_sent(data: Path, tmp_path: Pat
     consortium = Consortium(data, tmp_path / "nodes", VENDORS)
     consortium.away = {1}
     with pytest.raises(DiscreetError):
-        share_over_nodes(consortium.sums(job, patience=0.05), job, out)
+        share_over_nodes(consortium.sums(job, timeout=0.05), job, out)
     beside = out.with_name("out.part")
     begun = Releases.load(beside)
     task = begun.asked[0].task[:-8] + np.float64(1 + 2**-52).tobytes()

@@ -115,7 +115,7 @@ def test_the_program_of_a_server_takes_its_arguments_as_json(data: Path, tmp_pat
         "job": str(tmp_path / "job"),
         "roster": {str(number): key.hex() for number, key in roster.items()},
         "out": str(tmp_path / "out"),
-        "patience": 1.0,
+        "timeout": 1.0,
     }
     told = program(LocalNodes(hosts), json.loads(json.dumps(arguments)))
     released = load_complete(tmp_path / "out")

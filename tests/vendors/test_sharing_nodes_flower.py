@@ -31,7 +31,7 @@ def test_a_deployment_releases_what_one_process_does_though_a_vendor_is_killed(t
     folder, out = tmp_path / "nodes", tmp_path / "out"
     write_deployment(folder, data, VENDORS, max_epsilon=20.0, noise="simulated")
     command = ["vendors", "share", str(data), "--epsilon", "20", "--seed", "7", "--out", str(out)]
-    command += ["--engine", "flower", "--superlink", str(folder), "--patience", "240"]
+    command += ["--engine", "flower", "--superlink", str(folder), "--timeout", "240"]
     with Loopback(folder) as deployment, ThreadPoolExecutor(1) as pool:
         killed = pool.submit(_kill_and_restart, deployment, out.with_name("out.part"))
         assert run(command) == 0

@@ -232,7 +232,7 @@ def test_a_sum_in_which_a_vendor_may_be_missing(
 
 def test_the_usual_secure_sum_which_can_do_without_some_is_refused_over_the_wire(data: Path, tmp_path: Path) -> None:
     consortium, job = Consortium(data, tmp_path, 4), job_for(data, 4, 1.0)
-    usual = SecureSums(consortium, consortium.roster, job.to_bytes(), job.budget.guarantee(), patience=0.1)
+    usual = SecureSums(consortium, consortium.roster, job.to_bytes(), job.budget.guarantee(), timeout=0.1)
     with pytest.raises(DiscreetError, match="all 4 vendors must be in it"):
         share_over_nodes(usual, job, tmp_path / "out")
 

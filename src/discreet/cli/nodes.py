@@ -243,7 +243,7 @@ def start(folder: Deployment, starting: Starting = _STARTING) -> None:
 @app.command("list")
 def list_nodes(
     folder: Deployment,
-    patience: Annotated[float, typer.Option(min=1, help="How many seconds a node may take to answer.")] = 30.0,
+    timeout: Annotated[float, typer.Option(min=1, help="How many seconds a node may take to answer.")] = 30.0,
     as_json: AsJson = False,
 ) -> None:
     """Ask all nodes of a running deployment, and say which answer.
@@ -255,7 +255,7 @@ def list_nodes(
 
     roster = read_roster(folder / "roster.json")
     link = SuperLink.of(folder)
-    once = {"times": 1, "patience": patience}
+    once = {"times": 1, "timeout": timeout}
     (answered,) = submit("discreet.nodes.flower.node_probe:probe", once, link, alone=False)
     if as_json:
         nodes = [{"node": node, "answers": node in answered["nodes"]} for node in roster]

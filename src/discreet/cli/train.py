@@ -96,7 +96,7 @@ def train(
             help="With --superlink: show the AUC on the dev split of this data set, which the server then reads.",
         ),
     ] = None,
-    patience: Annotated[float, typer.Option(min=0.1, help="Seconds that nodes have for each step of a round.")] = 120.0,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that nodes have for each step of a round.")] = 120.0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a training that was interrupted.")] = False,
     overwrite: Overwrite = False,
     seed: Seed = 0,
@@ -155,7 +155,7 @@ def train(
     if nodes is not None or engine is Engine.FLOWER:
         federated(chosen)
     if superlink is not None:
-        _on_deployment(chosen, superlink, data, validate, text, seed, out, resume, overwrite, patience)
+        _on_deployment(chosen, superlink, data, validate, text, seed, out, resume, overwrite, timeout)
         return _tell(Run.load(out), out, as_json)
     task = TrainingTask(readers_who_train(open_with_train(data), readers, half, seed), text)
 
@@ -167,7 +167,7 @@ def train(
         from discreet.nodes.flower.simulation import simulate
 
         hosts, roster = hosts_in_process(task, nodes or 4)
-        run = simulate(lambda over: trained(NodeRounds(over, roster, patience, simulated=True)), hosts)
+        run = simulate(lambda over: trained(NodeRounds(over, roster, timeout, simulated=True)), hosts)
     else:
         run = trained(on_one_machine(task, nodes) if nodes else None)
     return _tell(run, out, as_json)
@@ -183,7 +183,7 @@ def _on_deployment(
     out: Path,
     resume: bool,
     overwrite: bool,
-    patience: float,
+    timeout: float,
 ) -> None:
     """Have the deployment's server train, which writes the run to `out`."""
     from discreet.data.public_catalogue import PublicCatalogue
@@ -207,7 +207,7 @@ def _on_deployment(
         "out": str(out.resolve()),
         "resume": resume,
         "overwrite": overwrite,
-        "patience": patience,
+        "timeout": timeout,
         "roster": {str(node): key.hex() for node, key in read_roster(folder / "roster.json").items()},
         "simulated": any(node.noise == "simulated" for node in here),
     }

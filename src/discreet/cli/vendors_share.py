@@ -77,7 +77,7 @@ def share(
         float,
         typer.Option(min=0.01, help="With --vendor: ε that each vendor's node allows for life, over all sharings."),
     ] = 10.0,
-    patience: Annotated[
+    timeout: Annotated[
         float, typer.Option(min=0.1, help="Seconds that nodes have for each step of a round, and to come back.")
     ] = 120.0,
     seed: Seed = 0,
@@ -101,7 +101,7 @@ def share(
 
     files = vendor or []
     if dry_run:
-        rehearse(epsilon, delta, vendors or max(len(files), 4), engine, patience, seed)
+        rehearse(epsilon, delta, vendors or max(len(files), 4), engine, timeout, seed)
         return
     if (ratings is None) == (not files):
         raise DiscreetError("give the ratings to deal out, or each vendor's own file with --vendor, not both")
@@ -112,7 +112,7 @@ def share(
     allowed = usual_colluders(len(nodes)) if colluders is None else colluders
     job = ShareJob(name, epsilon, delta, allowed, nodes, items, ends, seed)
     if superlink is not None:
-        share_on_deployment(job, superlink, out, patience)
+        share_on_deployment(job, superlink, out, timeout)
     else:
         from discreet.edge.vendor.trial import trial_nodes, vendor_nodes
 
@@ -120,7 +120,7 @@ def share(
             trial_nodes(nodes_folder, ratings, len(nodes))
         else:
             vendor_nodes(nodes_folder, files, max_epsilon, "secure")
-        share_on_one_machine(job, engine, nodes_folder, out, patience)
+        share_on_one_machine(job, engine, nodes_folder, out, timeout)
     releases = load_complete(out)
     guarantee = releases.job.budget.guarantee()
     rounds = [
@@ -227,23 +227,23 @@ def vendors_nodes(vendors: int | None, engine: EngineChoice, superlink: Path | N
     return nodes
 
 
-def share_on_one_machine(job: ShareJob, engine: EngineChoice, folder: Path, out: Path, patience: float) -> None:
+def share_on_one_machine(job: ShareJob, engine: EngineChoice, folder: Path, out: Path, timeout: float) -> None:
     """Run the job with the nodes of `folder`: in this process, or each in one of its own."""
     from discreet.edge.vendor.trial import hosts_in_process, hosts_in_processes
     from discreet.nodes import LocalNodes
     from discreet.vendors.sharing.coordinator import share_over
 
     if engine is EngineChoice.processes:
-        with hosts_in_processes(folder, patience) as (hosts, roster):
-            share_over(LocalNodes(hosts), roster, job, out, patience)
+        with hosts_in_processes(folder, timeout) as (hosts, roster):
+            share_over(LocalNodes(hosts), roster, job, out, timeout)
         return
     hosts, roster = hosts_in_process(folder)
     if engine is EngineChoice.local:
-        share_over(LocalNodes(hosts), roster, job, out, patience)
+        share_over(LocalNodes(hosts), roster, job, out, timeout)
         return
     from discreet.nodes.flower.simulation import simulate
 
-    simulate(lambda nodes: share_over(nodes, roster, job, out, patience), hosts)
+    simulate(lambda nodes: share_over(nodes, roster, job, out, timeout), hosts)
 
 
 def catalogue_of_files(files: list[Path], scale: str | None) -> tuple[tuple[str, ...], tuple[float, float]]:
@@ -254,7 +254,7 @@ def catalogue_of_files(files: list[Path], scale: str | None) -> tuple[tuple[str,
     return tuple(opened.items.ids), opened.scale
 
 
-def rehearse(epsilon: float, delta: float, vendors: int, engine: EngineChoice, patience: float, seed: int) -> None:
+def rehearse(epsilon: float, delta: float, vendors: int, engine: EngineChoice, timeout: float, seed: int) -> None:
     """The whole of it on generated ratings in a folder that is removed: nodes, rounds, one vendor's predictions."""
     from tempfile import TemporaryDirectory
 
@@ -277,7 +277,7 @@ def rehearse(epsilon: float, delta: float, vendors: int, engine: EngineChoice, p
         job = ShareJob("rehearsal", epsilon, delta, usual_colluders(vendors), nodes, items, ends, seed)
         trial_nodes(folder / "nodes", folder / "ratings", vendors)
         say(f"2. wrote each vendor's node with its keys, and a roster of {vendors}")
-        share_on_one_machine(job, engine, folder / "nodes", folder / "releases", patience)
+        share_on_one_machine(job, engine, folder / "nodes", folder / "releases", timeout)
         say(f"3. all {vendors} vendors answered every round over the secure sum: {job.budget.guarantee()}")
         reader = open_reader(folder / "releases", folder / "nodes" / "node-1")
         own = on_catalogue(vendor_ratings(read_node(folder / "nodes" / "node-1")), job)
@@ -286,7 +286,7 @@ def rehearse(epsilon: float, delta: float, vendors: int, engine: EngineChoice, p
     say("It works here. On your own files: discreet vendors share --vendor a.csv --vendor b.csv … --epsilon ε")
 
 
-def share_on_deployment(job: ShareJob, folder: Path, out: Path, patience: float) -> None:
+def share_on_deployment(job: ShareJob, folder: Path, out: Path, timeout: float) -> None:
     """Run the job on the SuperLink of a deployment; the server's disk is this one's."""
     from discreet.files import replacing_file
     from discreet.nodes.configuration import read_roster
@@ -299,7 +299,7 @@ def share_on_deployment(job: ShareJob, folder: Path, out: Path, patience: float)
         "job": str(description.resolve()),
         "roster": {str(number): key.hex() for number, key in read_roster(folder / "roster.json").items()},
         "out": str(out.resolve()),
-        "patience": patience,
+        "timeout": timeout,
     }
     try:
         submit("discreet.vendors.sharing.coordinator:program", arguments, link)

@@ -16,7 +16,7 @@ from discreet.progress import notice
 from discreet.training.objective import Parameters
 from discreet.training.readers_sum import Integers
 
-PATIENCE = 120.0
+TIMEOUT = 120.0
 """Seconds that nodes have for each step of a round, by default."""
 
 OPENING = 900.0
@@ -35,14 +35,14 @@ class NodeRounds:
 
     nodes: Nodes
     roster: Mapping[int, bytes]
-    patience: float = PATIENCE
+    timeout: float = TIMEOUT
     simulated: bool = False
 
     def sums(self, method: Federated, task: TrainingTask, setup: Setup) -> Sums:
         """Ask the nodes for their contributions, and add these up."""
         job = Description.of(method, task, setup, simulated=self.simulated).to_bytes()
         cost = promised(method, setup.start)
-        sums = SecureSums(self.nodes, self.roster, job, cost, patience=self.patience, opening=OPENING, attempts=1)
+        sums = SecureSums(self.nodes, self.roster, job, cost, timeout=self.timeout, opening=OPENING, attempts=1)
         lost = 0
 
         def total(parameters: Parameters, number: int) -> tuple[Integers | None, tuple[int, ...]]:

@@ -27,7 +27,7 @@ def program(nodes: Nodes, arguments: dict[str, Any]) -> dict[str, Any]:
     paths = [Path(arguments[name]) for name in ("catalogue", "validation") if arguments[name]]
     task = server_task(*paths, text=arguments["text"])
     roster = {int(node): bytes.fromhex(key) for node, key in arguments["roster"].items()}
-    over_nodes = NodeRounds(nodes, roster, arguments["patience"], simulated=arguments["simulated"])
+    over_nodes = NodeRounds(nodes, roster, arguments["timeout"], simulated=arguments["simulated"])
     run = train_to_run(
         method,
         task,

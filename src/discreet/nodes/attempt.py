@@ -38,13 +38,13 @@ class Attempt:
     """A round from its terms to its sum."""
 
     def __init__(
-        self, terms: SumTerms, job: Job, nodes: Nodes, patience: float, opening: float, failures: NodeFailures
+        self, terms: SumTerms, job: Job, nodes: Nodes, timeout: float, opening: float, failures: NodeFailures
     ) -> None:
         self._terms = terms
         self._job = job
         self._nodes = nodes
-        self._patience = patience
-        self._opening = max(patience, opening)
+        self._timeout = timeout
+        self._opening = max(timeout, opening)
         self._failures = failures
         self._server = SumServer(terms, job.guarantee)
 
@@ -70,8 +70,8 @@ class Attempt:
         """
         invited = list(self._terms.roster)
         new = set(invited) - self._job.known_to
-        patience = self._opening if new else self._patience
-        answers = self._ask(Step.ADVERTISE, {n: self._invitation(task, n in new) for n in invited}, patience)
+        timeout = self._opening if new else self._timeout
+        answers = self._ask(Step.ADVERTISE, {n: self._invitation(task, n in new) for n in invited}, timeout)
         forgetful = [node for node, answer in answers.items() if isinstance(answer, Unknown)]
         if forgetful:
             invitations = dict.fromkeys(forgetful, self._invitation(task, tell=True))
@@ -100,13 +100,13 @@ class Attempt:
             node: Proceed(context=self._terms.digest, step=step, message=message.to_bytes(), task=task).to_bytes()
             for node, message in messages.items()
         }
-        return self._receive(step, self._ask(step, requests, self._patience))
+        return self._receive(step, self._ask(step, requests, self._timeout))
 
     def _ask(
-        self, step: Step, requests: Mapping[int, bytes], patience: float
+        self, step: Step, requests: Mapping[int, bytes], timeout: float
     ) -> dict[int, Done | NodeRefusal | Unknown]:
         """The answers that have come, are answers, and belong to this round."""
-        came = self._nodes.ask(requests, patience)
+        came = self._nodes.ask(requests, timeout)
         answers = {}
         for node in requests:
             if node not in came:

@@ -67,7 +67,7 @@ class NodeFailures:
         self.lost = f"{type(refusal).__name__}: {refusal}"
         notice(f"the round of the secure sum is lost ({self.lost})")
 
-    def in_one_line(self, roster: Collection[int], present: Collection[int], patience: float) -> str:
+    def in_one_line(self, roster: Collection[int], present: Collection[int], timeout: float) -> str:
         """Why there is no sum, who has answered, and what to do."""
         absent = sorted(set(roster) - set(present) - self._reasons.keys())
         well = sorted(set(roster) - self._reasons.keys() - set(absent))
@@ -82,7 +82,7 @@ class NodeFailures:
             parts.append(f"not to be reached: {_listed(absent)}")
         if self.lost:
             parts.append(f"the last round was lost ({self.lost})")
-        advice = f"Start the missing nodes, allow more than {patience:g} s a step, or put right what is refused"
+        advice = f"Start the missing nodes, allow more than {timeout:g} s a step, or put right what is refused"
         return f"no secure sum over the nodes; {'; '.join(parts)}. {advice}; then run again"
 
     def _fail(self, node: int, reason: str) -> None:

@@ -33,16 +33,16 @@ class NoAnswer(Exception):  # noqa: N818 (what has happened, not whose mistake i
     """The host is not there, has closed the connection without an answer, or takes too long."""
 
 
-def ask_host(path: Path | str, request: bytes, patience: float) -> bytes:
+def ask_host(path: Path | str, request: bytes, timeout: float) -> bytes:
     """The host's answer to one request.
 
     Raises:
-        NoAnswer: if there is none within `patience` seconds.
+        NoAnswer: if there is none within `timeout` seconds.
     """
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as wire:
-            wire.settimeout(patience)
+            wire.settimeout(timeout)
             wire.connect(str(path))
             wire.sendall(_LENGTH.pack(len(request)) + request)
             return _receive(wire, deadline)

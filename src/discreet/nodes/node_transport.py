@@ -27,8 +27,8 @@ class Nodes(Protocol):
         """The numbers of the nodes that can be asked now."""
         ...
 
-    def ask(self, requests: Mapping[int, bytes], patience: float) -> dict[int, bytes]:
-        """Ask several nodes at once, and wait for at most `patience` seconds.
+    def ask(self, requests: Mapping[int, bytes], timeout: float) -> dict[int, bytes]:
+        """Ask several nodes at once, and wait for at most `timeout` seconds.
 
         Returns:
             The answers that came in time. Who has left, is late or failed is missing.
@@ -49,7 +49,7 @@ class LocalNodes:
         """All of them."""
         return frozenset(self.hosts)
 
-    def ask(self, requests: Mapping[int, bytes], patience: float) -> dict[int, bytes]:
+    def ask(self, requests: Mapping[int, bytes], timeout: float) -> dict[int, bytes]:
         """Every host's answer, however long it takes."""
         return {node: self.hosts[node](request) for node, request in requests.items() if node in self.hosts}
 

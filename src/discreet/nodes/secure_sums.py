@@ -24,7 +24,7 @@ ATTEMPTS = 4
 """How often a sum is begun before the server gives up, by default."""
 MIN_NODES = 2
 _PAUSE = 0.25
-"""What part of its patience the server lets pass before it asks a silent node again that it cannot do without."""
+"""What part of its timeout the server lets pass before it asks a silent node again that it cannot do without."""
 _BETWEEN_LOOKS = 0.05
 
 
@@ -42,7 +42,7 @@ class SecureSums:
         job: bytes,
         guarantee: Guarantee,
         *,
-        patience: float,
+        timeout: float,
         opening: float = 0.0,
         bits: int = 64,
         everybody: bool = False,
@@ -55,7 +55,7 @@ class SecureSums:
             roster: the nodes' public keys, the same as the nodes have.
             job: the job's description, which each node opens once.
             guarantee: what the job promises to those whose data nodes host; it goes with each sum.
-            patience: how many seconds nodes have for each step, and to come back when too few are there.
+            timeout: how many seconds nodes have for each step, and to come back when too few are there.
             opening: how many they have, if that is more, for the first step, in which they open the job.
             bits: sums are mod 2^bits; hosts accept 64 only.
             everybody: whether only a sum of all nodes in the roster will do; one that leaves is then waited for.
@@ -67,7 +67,7 @@ class SecureSums:
         self._nodes = nodes
         self._roster = dict(roster)
         self._job = Job(job, guarantee)
-        self._patience = patience
+        self._timeout = timeout
         self._opening = opening
         self._bits = bits
         self._everybody = everybody
@@ -89,7 +89,7 @@ class SecureSums:
                 break
             failures.new_round(invited)
             terms = self._terms(invited, length, task)
-            attempt = Attempt(terms, self._job, self._nodes, self._patience, self._opening, failures)
+            attempt = Attempt(terms, self._job, self._nodes, self._timeout, self._opening, failures)
             try:
                 total = attempt.run(task)
             except Refused as refusal:
@@ -97,14 +97,14 @@ class SecureSums:
                 continue
             return NodeSum(total.values, total.survivors, total.guarantee)
         self._failures = failures
-        line = failures.in_one_line(self._roster, self._nodes.present(), self._patience)
+        line = failures.in_one_line(self._roster, self._nodes.present(), self._timeout)
         hopeless = not failures.lost or len(self._roster.keys() - failures.permanent) < self._min_nodes
         raise DiscreetError(line) if hopeless else LostRound(line)
 
     def _gather(self, failures: NodeFailures) -> frozenset[int]:
         """Whom to invite: those who were no trouble in the last round, or else, after a while, all who are there."""
         start = time.monotonic()
-        pause = _PAUSE * self._patience if failures.silent else 0.0
+        pause = _PAUSE * self._timeout if failures.silent else 0.0
         while True:
             present = self._nodes.present()
             for stranger in sorted(present - self._roster.keys()):
@@ -116,7 +116,7 @@ class SecureSums:
                 return reliable
             if len(here) >= self._min_nodes and waited >= pause:
                 return here
-            if waited >= self._patience or len(self._roster.keys() - failures.permanent) < self._min_nodes:
+            if waited >= self._timeout or len(self._roster.keys() - failures.permanent) < self._min_nodes:
                 return frozenset()
             failures.waiting(len(here), len(self._roster))
             time.sleep(_BETWEEN_LOOKS)

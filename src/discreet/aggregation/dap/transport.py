@@ -21,7 +21,7 @@ MAX_ANSWER = 1 << 26
 SECONDS = 120.0
 POLL_SECONDS = 600.0
 _AT_ONCE = 1 << 16
-_PATIENCE = 30.0
+_MAX_RETRY_SECONDS = 30.0
 
 
 class PeerError(DiscreetError):
@@ -191,5 +191,5 @@ def _problem(reply: Reply) -> ProblemType | None:
 
 
 def _retry_after(reply: Reply) -> float:
-    told = reply.headers.get("retry-after", "1")
-    return min(float(told), _PATIENCE) if told.isdecimal() else 1.0
+    seconds = reply.headers.get("retry-after", "1")
+    return min(float(seconds), _MAX_RETRY_SECONDS) if seconds.isdecimal() else 1.0

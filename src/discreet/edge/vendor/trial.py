@@ -80,18 +80,18 @@ def hosts_in_process(folder: Path) -> tuple[dict[int, Answer], dict[int, bytes]]
 
 
 @contextmanager
-def hosts_in_processes(folder: Path, patience: float) -> Iterator[tuple[dict[int, Answer], dict[int, bytes]]]:
+def hosts_in_processes(folder: Path, timeout: float) -> Iterator[tuple[dict[int, Answer], dict[int, bytes]]]:
     """The same with each node's host in a process of its own, which ends with the block.
 
     Raises:
-        DiscreetError: a host does not begin to listen within `patience` seconds.
+        DiscreetError: a host does not begin to listen within `timeout` seconds.
     """
     hosts: dict[int, Answer] = {}
     with ExitStack() as running:
         for number, path in node_folders(folder).items():
             running.enter_context(_process(path))
-            hosts[number] = partial(ask_host, read_node(path).socket, patience=patience)
-        deadline = time.monotonic() + patience
+            hosts[number] = partial(ask_host, read_node(path).socket, timeout=timeout)
+        deadline = time.monotonic() + timeout
         for number, path in node_folders(folder).items():
             while not listens(read_node(path).socket):
                 if time.monotonic() > deadline:

@@ -17,7 +17,7 @@ from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid, ServerApp
 
 from discreet.errors import DiscreetError
-from discreet.nodes.flower.flower_nodes import BODY, KIND, NODE, PATIENCE, RECORD, FlowerNodes, MessageKind
+from discreet.nodes.flower.flower_nodes import BODY, KIND, NODE, RECORD, TIMEOUT, FlowerNodes, MessageKind
 from discreet.nodes.flower.log_lines import progress_in_log, write_failure, write_result
 from discreet.nodes.host_socket import NoAnswer, ask_host, listens
 from discreet.nodes.node_transport import Nodes
@@ -55,10 +55,10 @@ def make_client(place_of: Callable[[Context], HostAddress]) -> ClientApp:
                 raise NoAnswer("the host of this node does not listen")
             body = b""
         else:
-            request, patience = asked[BODY], asked[PATIENCE]
-            if not isinstance(request, bytes) or not isinstance(patience, float):
+            request, timeout = asked[BODY], asked[TIMEOUT]
+            if not isinstance(request, bytes) or not isinstance(timeout, float):
                 raise DiscreetError("the request is malformed")
-            body = ask_host(place.socket, request, patience)
+            body = ask_host(place.socket, request, timeout)
         return Message(RecordDict({RECORD: ConfigRecord({NODE: place.node, BODY: body})}), reply_to=message)
 
     return client

@@ -15,7 +15,7 @@ from enum import StrEnum
 from flwr.app import ConfigRecord, Message, RecordDict
 from flwr.serverapp import Grid
 
-RECORD, KIND, NODE, BODY, PATIENCE = "discreet", "kind", "node", "body", "patience"
+RECORD, KIND, NODE, BODY, TIMEOUT = "discreet", "kind", "node", "body", "patience"
 """The names in Flower's records."""
 
 _GREETING = 30.0
@@ -38,7 +38,7 @@ class FlowerNodes:
     """`Nodes` over a Flower grid.
 
     A node that did not answer in time counts as absent until it has answered again who it is: Flower takes a minute to
-    notice that a node was killed, and every question in that minute would cost the whole patience.
+    notice that a node was killed, and every question in that minute would wait for the whole timeout.
     """
 
     def __init__(self, grid: Grid) -> None:
@@ -58,11 +58,11 @@ class FlowerNodes:
             self._look()
         return frozenset(self._places)
 
-    def ask(self, requests: Mapping[int, bytes], patience: float) -> dict[int, bytes]:
-        """One message to each node that is there; the answers that came within `patience` seconds."""
-        deadline = time.monotonic() + patience
+    def ask(self, requests: Mapping[int, bytes], timeout: float) -> dict[int, bytes]:
+        """One message to each node that is there; the answers that came within `timeout` seconds."""
+        deadline = time.monotonic() + timeout
         asked = {self._places[node]: node for node in requests if node in self._places}
-        sent = self._send({place: _asking(requests[node], patience) for place, node in asked.items()}, patience)
+        sent = self._send({place: _asking(requests[node], timeout) for place, node in asked.items()}, timeout)
         waiting = {message: asked[place] for message, place in sent.items()}
         answers: dict[int, bytes] = {}
         while waiting:
@@ -101,11 +101,11 @@ class FlowerNodes:
     def _waiting_for(self) -> set[int]:
         return {place for place, _ in self._greeted.values()}
 
-    def _send(self, records: Mapping[int, ConfigRecord], patience: float) -> dict[str, int]:
+    def _send(self, records: Mapping[int, ConfigRecord], timeout: float) -> dict[str, int]:
         """Send to Flower nodes; returns the messages' names with their nodes. Who cannot be reached is missing."""
         sent: dict[str, int] = {}
         for place, record in records.items():
-            message = Message(RecordDict({RECORD: record}), place, "query", ttl=patience + _GRACE)
+            message = Message(RecordDict({RECORD: record}), place, "query", ttl=timeout + _GRACE)
             sent.update({name: place for name in self._grid.push_messages([message]) if name})
         return sent
 
@@ -118,8 +118,8 @@ class FlowerNodes:
         return [(name, reply) for name, reply in replies.items() if name in names]
 
 
-def _asking(request: bytes, patience: float) -> ConfigRecord:
-    return ConfigRecord({KIND: MessageKind.ASK.value, BODY: request, PATIENCE: float(patience)})
+def _asking(request: bytes, timeout: float) -> ConfigRecord:
+    return ConfigRecord({KIND: MessageKind.ASK.value, BODY: request, TIMEOUT: float(timeout)})
 
 
 def _record(reply: Message) -> ConfigRecord | None:

@@ -14,7 +14,7 @@ def probe(nodes: Nodes, arguments: dict[str, Any]) -> list[dict[str, Any]]:
 
     Args:
         nodes: whom to ask.
-        arguments: "times"; "patience", in seconds; perhaps "bytes", the length of what is asked, and "wanted", a list
+        arguments: "times"; "timeout", in seconds; perhaps "bytes", the length of what is asked, and "wanted", a list
             of nodes: it ends when these have all answered at once.
 
     Returns:
@@ -26,7 +26,7 @@ def probe(nodes: Nodes, arguments: dict[str, Any]) -> list[dict[str, Any]]:
     for _ in track(range(int(arguments["times"])), "Probing"):
         present = nodes.present()
         start = time.monotonic()
-        answers = nodes.ask(dict.fromkeys(present, request), float(arguments["patience"]))
+        answers = nodes.ask(dict.fromkeys(present, request), float(arguments["timeout"]))
         rounds.append({"nodes": sorted(answers), "seconds": time.monotonic() - start})
         if wanted and wanted <= answers.keys():
             break

@@ -21,13 +21,13 @@ class LedgerInMemory(Ledger):
     def __init__(self, budget: Budget, schedule: Schedule, *, clock: Clock = time.time) -> None:
         super().__init__(Path("memory"), budget, schedule, clock=clock)
 
-    def _open_store(self, folder: Path, patience: float) -> LedgerStore:
-        return _StoreInMemory(folder, patience)
+    def _open_store(self, folder: Path, timeout: float) -> LedgerStore:
+        return _StoreInMemory(folder, timeout)
 
 
 class _StoreInMemory(LedgerStore):
-    def __init__(self, folder: Path, patience: float) -> None:
-        super().__init__(folder, patience)
+    def __init__(self, folder: Path, timeout: float) -> None:
+        super().__init__(folder, timeout)
         self._connection = sqlite3.connect(":memory:", isolation_level=None)
         self._anchor: Anchor | None = None
 

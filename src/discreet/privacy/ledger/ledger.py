@@ -32,16 +32,16 @@ class Ledger:
         budget: The most that one unit may cost over its life.
         schedule: When epochs begin; public, and the same for every device.
         clock: Seconds since 1970.
-        patience: For how many seconds to wait for another process.
+        timeout: For how many seconds to wait for another process.
     """
 
     def __init__(
-        self, folder: Path, budget: Budget, schedule: Schedule, *, clock: Clock = time.time, patience: float = 30.0
+        self, folder: Path, budget: Budget, schedule: Schedule, *, clock: Clock = time.time, timeout: float = 30.0
     ) -> None:
         self.budget = budget
         self.schedule = schedule
         self._clock = clock
-        self._store = self._open_store(Path(folder), patience)
+        self._store = self._open_store(Path(folder), timeout)
         self._store.make_folder()
         with self._store.lock():
             if self._store.is_new():
@@ -175,7 +175,7 @@ class Ledger:
         schedule: Schedule,
         *,
         clock: Clock = time.time,
-        patience: float = 30.0,
+        timeout: float = 30.0,
         through: int = 0,
     ) -> Ledger:
         """Go on with a ledger that is damaged, gone, or older than it should be (`LedgerUntrusted`).
@@ -185,14 +185,14 @@ class Ledger:
         touched a later click, so later epochs begin with a full budget; for the unit `user` there is nothing left,
         ever. A damaged file is kept beside the new one.
         """
-        store = LedgerStore(Path(folder), patience)
+        store = LedgerStore(Path(folder), timeout)
         store.make_folder()
         with store.lock():
             store.write_off(_new_header(budget, schedule, int(clock())), through)
-        return cls(folder, budget, schedule, clock=clock, patience=patience)
+        return cls(folder, budget, schedule, clock=clock, timeout=timeout)
 
-    def _open_store(self, folder: Path, patience: float) -> LedgerStore:
-        return LedgerStore(folder, patience)
+    def _open_store(self, folder: Path, timeout: float) -> LedgerStore:
+        return LedgerStore(folder, timeout)
 
     def _epoch_at(self, now: int) -> int:
         return max(self.schedule.epoch_at(now), 0)

@@ -28,11 +28,11 @@ class LedgerStore:
     whose release is out; a write-ahead log would keep the latest debits in a second file, which a copy easily misses.
     """
 
-    def __init__(self, folder: Path, patience: float) -> None:
+    def __init__(self, folder: Path, timeout: float) -> None:
         self.folder = folder
         self.path = folder / "debits.sqlite"
         self._anchor_path = folder / "anchor.json"
-        self._patience = patience
+        self._timeout = timeout
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -141,7 +141,7 @@ class LedgerStore:
                     leftover.replace(leftover.with_name(f"{leftover.name}.untrusted-{time.time_ns()}"))
 
     def _wait_for(self, handle: int) -> None:
-        deadline = time.monotonic() + self._patience
+        deadline = time.monotonic() + self._timeout
         while True:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -157,7 +157,7 @@ class LedgerStore:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
             flush(self.folder)
         connection = sqlite3.connect(
-            f"{self.path.absolute().as_uri()}?mode=rw", uri=True, timeout=self._patience, isolation_level=None
+            f"{self.path.absolute().as_uri()}?mode=rw", uri=True, timeout=self._timeout, isolation_level=None
         )
         for setting in ("journal_mode = DELETE", "synchronous = EXTRA", "fullfsync = ON", "secure_delete = ON"):
             connection.execute(f"PRAGMA {setting}")

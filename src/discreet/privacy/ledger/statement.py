@@ -111,9 +111,9 @@ class Statement:
         return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def read_statement(folder: Path, *, patience: float = 30.0) -> Statement:
+def read_statement(folder: Path, *, timeout: float = 30.0) -> Statement:
     """The statement of the ledger in a folder, whatever its budget and schedule; nothing in it is changed."""
-    store = LedgerStore(Path(folder), patience)
+    store = LedgerStore(Path(folder), timeout)
     if not store.folder.is_dir():
         raise LedgerMissing(store.folder, "there is no ledger here")
     with store.lock():

@@ -47,11 +47,11 @@ def share_over_nodes(sums: JobSums, job: ShareJob, out: Path) -> Releases:
     return conversation.releases
 
 
-def share_over(nodes: Nodes, roster: Mapping[int, bytes], job: ShareJob, out: Path, patience: float) -> Releases:
-    """`share_over_nodes` with secure sums over nodes; each has `patience` seconds for a step, and to come back."""
+def share_over(nodes: Nodes, roster: Mapping[int, bytes], job: ShareJob, out: Path, timeout: float) -> Releases:
+    """`share_over_nodes` with secure sums over nodes; each has `timeout` seconds for a step, and to come back."""
     if tuple(sorted(roster)) != job.nodes:
         raise DiscreetError("the roster's nodes are not the job's vendors")
-    sums = SecureSums(nodes, roster, job.to_bytes(), job.budget.guarantee(), patience=patience, everybody=True)
+    sums = SecureSums(nodes, roster, job.to_bytes(), job.budget.guarantee(), timeout=timeout, everybody=True)
     return share_over_nodes(sums, job, out)
 
 
@@ -61,14 +61,14 @@ def program(nodes: Nodes, arguments: dict[str, Any]) -> dict[str, Any]:
     Args:
         nodes: The vendors' nodes.
         arguments: `job`, the path of the job's description; `roster`, each node's public key in hex by its number;
-            `out`, the path for the releases; `patience`, how many seconds a node has for a step.
+            `out`, the path for the releases; `timeout`, how many seconds a node has for a step.
 
     Returns:
         `out`, and how many `rounds` there were.
     """
     job, out = ShareJob.from_bytes(Path(arguments["job"]).read_bytes()), Path(arguments["out"])
     roster = {int(number): bytes.fromhex(key) for number, key in arguments["roster"].items()}
-    released = share_over(nodes, roster, job, out, arguments["patience"])
+    released = share_over(nodes, roster, job, out, arguments["timeout"])
     return {"out": str(out), "rounds": len(released.asked)}
 
 

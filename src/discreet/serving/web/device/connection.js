@@ -2,7 +2,7 @@
 
 import { LIMITS, parse } from "./check.js";
 
-const LOGGED = 500, PATIENCE = 60_000;
+const LOGGED = 500, TIMEOUT = 60_000;
 
 export class Connection {
   online = false;
@@ -35,7 +35,7 @@ export class Connection {
     const entry = { time: Math.floor(this.#now()), method, url, json, status: null };
     const options = {
       method, headers, credentials: "omit", referrerPolicy: "no-referrer", cache: "no-store", redirect: "error",
-      signal: AbortSignal.timeout(PATIENCE),
+      signal: AbortSignal.timeout(TIMEOUT),
     };
     let reply = null;
     try {

@@ -21,7 +21,7 @@ export const STORES = {
   tasks: { keyPath: "name" },
   paid: { keyPath: "number", autoIncrement: true },
 };
-const KEPT_FROM_BEFORE = ["clicks", "debits"], VERSION = 4, PATIENCE = 5000;
+const KEPT_FROM_BEFORE = ["clicks", "debits"], VERSION = 4, TIMEOUT = 5000;
 const NOT_PRECIOUS = new Set(["pages", "sent"]);
 
 /** The storage of this name; null, or a browser that refuses, for one in memory. */
@@ -37,7 +37,7 @@ export async function openStorage(name) {
 function opened(name) {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(name, VERSION);
-    const late = setTimeout(() => reject(new Error("the browser's database does not answer")), PATIENCE);
+    const late = setTimeout(() => reject(new Error("the browser's database does not answer")), TIMEOUT);
     request.onupgradeneeded = ({ oldVersion }) => upgrade(request.result, request.transaction, oldVersion);
     request.onerror = () => reject(request.error);
     request.onsuccess = () => {

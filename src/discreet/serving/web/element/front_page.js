@@ -18,7 +18,7 @@ import { asksNothing, count, sectionName } from "../page/words.js";
 import { privacyPanel, showPrivacy } from "./privacy.js";
 import { styleSheet } from "./style.js";
 
-const FIRST = 12, MAX_ARTICLES = 200, PATIENCE = 1000;
+const FIRST = 12, MAX_ARTICLES = 200, TIMEOUT = 1000;
 
 export class DiscreetFrontPage extends (globalThis.HTMLElement ?? Object) {
   device = null;
@@ -91,7 +91,7 @@ export class DiscreetFrontPage extends (globalThis.HTMLElement ?? Object) {
     const goesOn = this.dispatchEvent(new CustomEvent("discreet-open", { bubbles: true, composed: true, cancelable: true, detail: { article } }));
     if (isPlain || !goesOn) event.preventDefault();
     const kept = this.device.clicked(article.id, this.category ? null : this.#front.slate);
-    await Promise.race([kept, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
+    await Promise.race([kept, new Promise((resolve) => setTimeout(resolve, TIMEOUT))]);
     if (isPlain && goesOn && article.url) return location.assign(article.url);
     const focused = this.#places().indexOf(this.shadowRoot.activeElement);
     this.#refreshed();
