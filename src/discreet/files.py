@@ -145,10 +145,10 @@ def _refuse_loss(path: Path, place: Path, overwrite: bool, inputs: Iterable[Path
 
 
 def _probe(path: Path, place: Path) -> None:
-    """Write a little beside `place`, so that a folder that is read-only or full is found before the work."""
-    beside = next(parent for parent in place.parents if parent.exists())
+    """Write a little where `place` will be, so that a folder that is read-only or full is found before the work."""
+    folder = next(parent for parent in place.parents if parent.exists())
     try:
-        with tempfile.TemporaryFile(dir=beside) as file:
+        with tempfile.TemporaryFile(dir=folder) as file:
             file.write(bytes(_PROBE_BYTES))
             file.flush()
     except OSError as error:
@@ -161,8 +161,8 @@ def _probe(path: Path, place: Path) -> None:
 def _swapped_in(place: Path) -> Iterator[Path]:
     with naming_full_disk(place):
         place.parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
-        draft, old = beside / "new", beside / "old"
+        workspace = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
+        draft, old = workspace / "new", workspace / "old"
         draft.mkdir()
         try:
             yield draft
@@ -172,7 +172,7 @@ def _swapped_in(place: Path) -> Iterator[Path]:
         finally:
             if old.exists() and not place.exists():
                 old.rename(place)
-            shutil.rmtree(beside, ignore_errors=True)
+            shutil.rmtree(workspace, ignore_errors=True)
 
 
 def claim_folder(path: Path, names: Iterable[str]) -> None:

@@ -133,7 +133,7 @@ def run_aggregator(aggregator: Aggregator, config: Config, listener: socket.sock
 
 
 class Background(Protocol):
-    """What works beside a leader, for as long."""
+    """Work in the background of a leader: it starts and ends with it."""
 
     def start(self) -> None:
         """Begin."""
@@ -142,11 +142,11 @@ class Background(Protocol):
         """End."""
 
 
-def mount_leader(app: Any, leader: Aggregator, beside: Sequence[Background] = ()) -> None:
+def mount_leader(app: Any, leader: Aggregator, background: Sequence[Background] = ()) -> None:
     """Serve a leader under /dap of another application, announce its tasks there, and let it live as long as that."""
     app.mount(PREFIX, leader.app)
     mount_tasks(app, leader.tasks, leader.cells)
-    _with_lifespan(app, leader, beside)
+    _with_lifespan(app, leader, background)
 
 
 def one_address_admission(most: int, proxies: Proxies) -> Admission:
@@ -190,17 +190,17 @@ def _guarded(app: Starlette) -> Starlette:
     return app
 
 
-def _with_lifespan(app: Any, aggregator: Aggregator, beside: Sequence[Background] = ()) -> None:
+def _with_lifespan(app: Any, aggregator: Aggregator, background: Sequence[Background] = ()) -> None:
     before = app.router.lifespan_context
 
     @asynccontextmanager
     async def lifespan(application: ASGIApp) -> AsyncIterator[Any]:
         async with before(application) as state:
-            for one in (aggregator, *beside):
+            for one in (aggregator, *background):
                 one.start()
             log("info", "aggregating", tasks=[task.name for task in aggregator.tasks])
             yield state
-            for one in (*reversed(beside), aggregator):
+            for one in (*reversed(background), aggregator):
                 await asyncio.to_thread(one.close)
 
     app.router.lifespan_context = lifespan

@@ -94,8 +94,8 @@ class Connection(HttpToolsProtocol):
         self.household, self.trusted = "", False
         self.since = 0.0  # when it began to wait for what it waits for now
         self._allowed = crowd.limits.max_silent_seconds
-        self._idle, self._closed, self._deaf = True, False, False
-        self._beside = self._body = 0  # bytes of this request: beside its body, and of it
+        self._idle, self._closed, self._ignores_input = True, False, False
+        self._head = self._body = 0  # bytes of this request: all but its body, and its body
         self._refusal = 400, "this is not an HTTP request"
         self._unsent, self._unsent_since, self._resumed = 0, 0.0, False
 
@@ -149,21 +149,21 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes from the client: parsed, counted, and refused as soon as there are too many of them."""
-        if self._closed or self._deaf:
+        if self._closed or self._ignores_input:
             return
         self._unset_keepalive_if_required()
         if self._idle:
             self._idle, self._allowed, self.since = False, self._limits.max_head_seconds, self.loop.time()
-        self._beside += len(data)
+        self._head += len(data)
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:  # no other protocol is spoken here: this request is answered, and no more
-            self._deaf = True
+            self._ignores_input = True
             self.cycle.keep_alive = False
         except httptools.HttpParserError:
             self._refuse(*self._refusal)
             return
-        if self._beside > self._limits.max_head:
+        if self._head > self._limits.max_head:
             self._refuse(431, f"more than {self._limits.max_head} bytes of headers")
         elif self._body > self._limits.max_admin_body:
             self.drop()
@@ -186,13 +186,13 @@ class Connection(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         """A part of a body."""
-        self._beside -= len(body)
+        self._head -= len(body)
         self._body += len(body)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
         """The whole request is there: from here on the client waits for the server."""
-        self._beside = self._body = 0
+        self._head = self._body = 0
         self._idle = True
         crowd = self._crowd
         crowd.sending.pop(self, None)

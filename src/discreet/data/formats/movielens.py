@@ -95,10 +95,10 @@ def read_ratings(path: Path) -> Ratings:
                     described = _describe(file, stream.read(-1))
     else:
         table = read_rating_table(path, blocks(path))
-        beside = next((place for name in ITEM_FILES if (place := path.parent / name).is_file()), None)
-        if beside is not None and path.name in RATINGS_FILES:
-            with reading(beside):
-                described = _describe(beside, beside.read_bytes())
+        items = next((place for name in ITEM_FILES if (place := path.parent / name).is_file()), None)
+        if items is not None and path.name in RATINGS_FILES:
+            with reading(items):
+                described = _describe(items, items.read_bytes())
     assert table is not None, "the file was found above"
     return _ratings(path, table, described)
 

@@ -30,32 +30,32 @@ class ServedSums:
     """A leader inside the server.
 
     Attributes:
-        leader: It, perhaps with the collector.
-        beside: What lives as long.
+        leader: The leader, perhaps with the collector.
+        background: What starts and ends with it.
         words: What readers are told, a sentence for each task.
         warning: What everybody must know; empty if there is nothing.
     """
 
     leader: Aggregator
-    beside: Sequence[Background]
+    background: Sequence[Background]
     words: tuple[str, ...]
     warning: str = ""
 
     def mount(self, app: Any, service: Service) -> None:
         """Serve the leader, and let the service learn from its sums, if they teach what its model uses."""
-        beside, tasks, leader = list(self.beside), self.leader.tasks, self.leader
+        background, tasks, leader = list(self.background), self.leader.tasks, self.leader
         service.running = lambda: Running(tasks, leader.refused(), leader.health())
         if leader.worker is not None:
             leader.worker.leads = service.lease.held
         if any(teaches(task) or measures_quality(task) for task in tasks):
             assert self.leader.cells is not None
             _publish_quality_cells(self.leader.cells, tasks, service.offer.experiment)
-            beside.append(WindowLearner(service, tasks, self.leader.collector, self.leader.cells))
+            background.append(WindowLearner(service, tasks, self.leader.collector, self.leader.cells))
             if self.leader.collector is None:
                 log("warning", "no collector_key in the leader's configuration: nothing is learnt from sums here")
         if self.warning:
             log("warning", self.warning)
-        mount_leader(app, self.leader, beside)
+        mount_leader(app, self.leader, background)
 
 
 def _publish_quality_cells(folder: Path, tasks: Sequence[Task], experiment: Experiment | None) -> None:

@@ -37,13 +37,13 @@ def share_over_nodes(sums: JobSums, job: ShareJob, out: Path) -> Releases:
     Raises:
         DiscreetError: vendors are missing or refuse (run it again when that is put right), or `out` is another job's.
     """
-    beside = out.with_name(f"{out.name}.part")
-    conversation = _Conversation(sums, _begun(job, out, beside), beside)
+    partial = out.with_name(f"{out.name}.part")
+    conversation = _Conversation(sums, _begun(job, out, partial), partial)
     if not conversation.releases.complete:
         converse(conversation.ask, job.budget, len(job.items))
         conversation.releases = replace(conversation.releases, complete=True)
         conversation.releases.save(out)
-    beside.unlink(missing_ok=True)
+    partial.unlink(missing_ok=True)
     return conversation.releases
 
 
@@ -75,10 +75,10 @@ def program(nodes: Nodes, arguments: dict[str, Any]) -> dict[str, Any]:
 class _Conversation:
     """Rounds asked one after the other, of which some may have been asked or answered by an earlier run."""
 
-    def __init__(self, sums: JobSums, releases: Releases, beside: Path) -> None:
+    def __init__(self, sums: JobSums, releases: Releases, partial: Path) -> None:
         self.releases = releases
         self._sums = sums
-        self._beside = beside
+        self._partial = partial
         self._next = 0
 
     def ask(self, asked: Round) -> Integers:
@@ -104,12 +104,12 @@ class _Conversation:
 
     def _keep(self, asked: list[Question]) -> None:
         self.releases = replace(self.releases, asked=tuple(asked))
-        self.releases.save(self._beside)
+        self.releases.save(self._partial)
 
 
-def _begun(job: ShareJob, out: Path, beside: Path) -> Releases:
+def _begun(job: ShareJob, out: Path, partial: Path) -> Releases:
     """What an earlier run has left, or nothing yet."""
-    for path in (out, beside):
+    for path in (out, partial):
         if path.exists():
             found = Releases.load(path)
             if found.job != job:
