@@ -118,7 +118,7 @@ def main() -> int:
 
         def base(popularity: np.ndarray) -> np.ndarray:
             ages = snapshot.published, snapshot.first_shown
-            return model.base_scores(snapshot.lasting, *ages, snapshot.shows, popularity, now)
+            return model.base_scores(snapshot.fixed, *ages, snapshot.shows, popularity, now)
 
         def learnt() -> np.ndarray:
             popularity = LabelPopularity(model.version, model.epsilon_label)

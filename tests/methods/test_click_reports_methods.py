@@ -275,7 +275,7 @@ def test_the_served_model_scores_as_the_method_does(trained, task, dev, tmp_path
     articles, train = task.data.articles, task.data.splits["train"]
     vectors = served.title_vectors(articles.titles)
     personal = served.article_scores(vectors, articles.categories)
-    lasting = served.lasting_scores(vectors, articles.categories)
+    fixed = served.fixed_scores(vectors, articles.categories)
     shows = known.shows(task.data.splits.values())
     labels = [(part, collect_labels(part, method.epsilon_label, method.label_mechanism, 1)) for part in (train, dev)]
     evidence = Evidence.of(labels, method.epsilon_label, method.label_mechanism)
@@ -291,7 +291,7 @@ def test_the_served_model_scores_as_the_method_does(trained, task, dev, tmp_path
         seen = shows.before(shown, moments)
         first_shown = np.where(seen > 0, shows.first(shown, moments), -1)
         popularity = evidence.before(shown, moments)
-        base = served.base_scores(lasting[shown], articles.published[shown], first_shown, seen, popularity, now)
+        base = served.base_scores(fixed[shown], articles.published[shown], first_shown, seen, popularity, now)
         row = sketches.row[dev.reader[i]]
         interest = np.zeros(len(served.space))
         if row >= 0:

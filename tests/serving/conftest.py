@@ -3,12 +3,12 @@
 import pytest
 from postgres_cluster import fresh_database
 
-from discreet.serving.logs import tell_repeats
+from discreet.serving.logs import log_repeats
 
 
 @pytest.fixture(autouse=True)
 def _every_test_logs_anew():
-    tell_repeats()
+    log_repeats()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -46,7 +46,7 @@ def test_a_device_ranks_as_the_trained_head_does(head_run, tmp_path):
     topics = list(zip(articles.categories, articles.subcategories, strict=True))
     whole = head.title_vectors(articles.titles, topics)
     sign = np.where(np.arange(terms.dimension) < terms.dimension - terms.negative, 1.0, -1.0)
-    places, liked = head.coordinates(whole).astype(float), head.lasting_scores(whole, articles.categories)
+    places, liked = head.coordinates(whole).astype(float), head.fixed_scores(whole, articles.categories)
     for i in range(40):
         history = [ReadArticle(vectors[ids[row]], "") for row in dev.history(i)[-longest:].tolist()]
         shown = [ids[row] for row in dev.shown[dev.slate[i] : dev.slate[i + 1]].tolist()]

@@ -99,9 +99,9 @@ def test_an_article_without_a_title_is_the_anonymous_one(run, model):
 @given(st.lists(st.lists(st.integers(-(10**6), 10**6), min_size=5, max_size=5), min_size=1, max_size=12))
 def test_base_and_interest_are_together_the_product_with_the_reconstructed_reader(model, payloads):
     vectors = np.random.default_rng(len(payloads)).normal(size=(7, METHOD.chosen_model.size)).astype(np.float32)
-    lasting = model.lasting_scores(vectors, [""] * 7)
+    fixed = model.fixed_scores(vectors, [""] * 7)
     none = np.zeros(7, np.int64)
-    base = model.base_scores(lasting, none, none, none, np.zeros(7), 0)
+    base = model.base_scores(fixed, none, none, none, np.zeros(7), 0)
     interest = model.interest(np.sum(payloads, axis=0), None, len(payloads))
     weights = positive_weights(np.mean(payloads, axis=0) * model.attention.step)
     reader = weights @ model.space.vectors

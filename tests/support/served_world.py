@@ -78,12 +78,12 @@ class StandInModel:
     def article_scores(self, vectors, categories):
         return (vectors @ self.space.profiles.T).astype(np.float32)
 
-    def lasting_scores(self, vectors, categories):
+    def fixed_scores(self, vectors, categories):
         return 0.05 * vectors @ self._vectors.mean(axis=0).astype(np.float64)
 
-    def base_scores(self, lasting, published, first_shown, shows, popularity, now):
+    def base_scores(self, fixed, published, first_shown, shows, popularity, now):
         hours = np.maximum(now - np.where(published >= 0, published, first_shown), 0) / 3600
-        return lasting + 0.1 * popularity - 0.02 * np.log1p(hours) + 0.001 * np.log1p(shows)
+        return fixed + 0.1 * popularity - 0.02 * np.log1p(hours) + 0.001 * np.log1p(shows)
 
     def interest(self, counts, clicks, releases):
         total = clicks if clicks else max(1, int(np.maximum(counts, 0).sum()))

@@ -110,8 +110,8 @@ def reproduce(
         if not as_json:
             _show(one)
     if as_json:
-        told = [one.to_json() for one in found]
-        print_json({"experiments": told} if every else told[0])
+        results = [one.to_json() for one in found]
+        print_json({"experiments": results} if every else results[0])
         return
     say(f"Written to {out}")
 

@@ -175,17 +175,17 @@ def read(
     own = on_catalogue(vendor_ratings(settings), reader.releases.job)
     model = GibbsMF.for_size(len(own), rank, iterations)
     found = gain(reader, own, model, seed)
-    told: dict[str, Any] = {"tested": found.tested, "alone": found.alone, "together": found.together}
+    result: dict[str, Any] = {"tested": found.tested, "alone": found.alone, "together": found.together}
     if out is not None:
         check_folder(out)
         with creating_folder(out) as draft:
             fitted = Recommender.of(reader.predictor(own, model, seed), own)
             fitted.save(draft / "model.safetensors")
             lines = fitted.write_recommendations(draft / "predictions.csv", top)
-        told |= {"out": str(out), "predictions": lines}
+        result |= {"out": str(out), "predictions": lines}
     spent, limit = Spending(node / "spent", settings.max_epsilon).spent(), settings.max_epsilon
     if as_json:
-        print_json(told)
+        print_json(result)
         return
     difference = found.alone - found.together
     better = f"{abs(difference):.4f} {'lower' if difference > 0 else 'higher: here alone is better'}"

@@ -133,8 +133,8 @@ class RankingComparison(VendorGains):
         titles, rows = self.cells()
         table = [markdown_line(titles), markdown_line(["---"] * 3 + ["---:"] * (len(titles) - 3))]
         refused = [f"- Refused: {each.method}, ε {shown_epsilon(each.epsilon)}: {each.reason}" for each in self.refused]
-        told = ["", f"{self.legend()} {self.reuse()}".rstrip(), "", *refused, "", *self.verdict()]
-        return "\n".join([*table, *map(markdown_line, rows), *told])
+        notes = ["", f"{self.legend()} {self.reuse()}".rstrip(), "", *refused, "", *self.verdict()]
+        return "\n".join([*table, *map(markdown_line, rows), *notes])
 
     def plots(self) -> dict[str, str]:
         """The nDCG and the gap closed against ε, and each vendor's gain."""

@@ -89,9 +89,9 @@ def compare(
         for method, found in zip(job.methods, several, strict=True):
             measured[method, job.seed] = found
             _keep(cache, method.name, keys[method, job.seed], found)
-    told_apart = _told_apart(methods)
+    variants = _variants(methods)
     results = [
-        replace(result_of(method, [measured[method, seed] for seed in seeds]), variant=told_apart[method])
+        replace(result_of(method, [measured[method, seed] for seed in seeds]), variant=variants[method])
         for method in methods
     ]
     return Comparison(task.data.name, split, results, list(seeds), task.text_identity)
@@ -120,7 +120,7 @@ def _training(method: Method) -> Method:
     return replace(method, epsilon_serving=None) if isinstance(method, InRounds) else method
 
 
-def _told_apart(methods: Sequence[Method]) -> dict[Method, str]:
+def _variants(methods: Sequence[Method]) -> dict[Method, str]:
     """Of each method the settings in which others of its name differ, but for those with columns of their own."""
     found = {}
     for method in methods:

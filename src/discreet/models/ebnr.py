@@ -62,8 +62,8 @@ class EBNR(NewsModel):
         """Train the auto-encoder on the titles and categories of all articles."""
         articles = table.padded(torch.arange(table.anonymous))
         titles, category = needed(articles.titles, "titles"), needed(articles.category, "categories")
-        told = torch.nonzero((titles != 0).any(1)).flatten()
-        if not len(told):
+        titled = torch.nonzero((titles != 0).any(1)).flatten()
+        if not len(titled):
             return
         generator = torch.Generator().manual_seed(0)
         words = self.encoder_words.float().clone().requires_grad_()
@@ -71,14 +71,14 @@ class EBNR(NewsModel):
         decoder = (torch.randn(self.size, len(words), generator=generator) * 0.1).requires_grad_()
         optimiser = torch.optim.Adam([words, bias, decoder, decoder_bias], lr=self.RATE)
         for _ in range(self.steps):
-            chosen = told[torch.randint(len(told), (self.BATCH,), generator=generator)]
+            chosen = titled[torch.randint(len(titled), (self.BATCH,), generator=generator)]
             text, topic = titles[chosen], category[chosen]
             hidden = text * (torch.rand(text.shape, generator=generator) >= self.masked)
             vectors = _encode(hidden, words, bias)
             guesses = torch.log_softmax(vectors @ decoder + decoder_bias, dim=-1)
             there = (text != 0).to(guesses.dtype)
-            told_again = (guesses.gather(1, text) * there).sum(1) / there.sum(1)
-            loss = -told_again.mean() + self.ALIKE * _dissimilar(vectors, topic)
+            reconstructed = (guesses.gather(1, text) * there).sum(1) / there.sum(1)
+            loss = -reconstructed.mean() + self.ALIKE * _dissimilar(vectors, topic)
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()

@@ -13,12 +13,12 @@ _MAX_REASONS = 5
 
 
 class NodeFailures:
-    """The troubles of one sum.
+    """What failed in one sum.
 
     Attributes:
         failed: the nodes that dropped out of the last round to which they were invited.
         silent: those of them that did not answer at all, and may only need time.
-        lasting: the nodes that would refuse this sum every time.
+        permanent: the nodes that would refuse this sum every time.
         lost: why the last round as a whole was lost, if it was.
     """
 
@@ -32,7 +32,7 @@ class NodeFailures:
         self._said: set[str] = set()
 
     def new_round(self, invited: Collection[int]) -> None:
-        """Give those who are invited another chance."""
+        """Give those who are invited another try."""
         self.failed.difference_update(invited)
         self.silent.difference_update(invited)
         self.lost = ""

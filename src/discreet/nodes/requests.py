@@ -171,7 +171,7 @@ class NodeRefusal:
 
     Attributes:
         reason: why, in one line of printable characters, whatever the node has written.
-        lasting: whether it would refuse the same sum again. If not, the round is to blame, and a new one may succeed.
+        permanent: whether it would refuse the same sum again. If not, the round is to blame, and a new one may succeed.
     """
 
     KIND: ClassVar[int] = 49

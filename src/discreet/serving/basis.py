@@ -140,21 +140,21 @@ class BasisModel:
         """The product of each article with each basis vector."""
         return np.asarray(vectors @ self.space.vectors.T, dtype=np.float32)
 
-    def lasting_scores(self, vectors: Floats, categories: Sequence[str]) -> Doubles:
+    def fixed_scores(self, vectors: Floats, categories: Sequence[str]) -> Doubles:
         """The product of each article with the mean basis vector."""
         return np.asarray(self.article_scores(vectors, categories).mean(axis=1, dtype=np.float64))
 
     def base_scores(
         self,
-        lasting: Doubles,
+        fixed: Doubles,
         published: NDArray[np.int64],
         first_shown: NDArray[np.int64],
         shows: NDArray[np.int64],
         popularity: Doubles,
         now: int,
     ) -> Doubles:
-        """The lasting score: PrivateRec knows neither time nor popularity."""
-        return lasting
+        """The fixed score: PrivateRec knows neither time nor popularity."""
+        return fixed
 
     def interest(self, counts: NDArray[np.int64], clicks: int | None, releases: int) -> Doubles:
         """α̃ − 1/B: the mean of the releases, made positive with sum 1 (Algorithm 2, line 10), over the mean reader.

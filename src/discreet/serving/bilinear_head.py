@@ -171,21 +171,21 @@ class BilinearHead:
         """Where each article lies on the axes."""
         return np.asarray(vectors @ self.space.axes, dtype=np.float32)
 
-    def lasting_scores(self, vectors: Floats, categories: Sequence[str]) -> Doubles:
+    def fixed_scores(self, vectors: Floats, categories: Sequence[str]) -> Doubles:
         """What everybody likes: bᵀt."""
         return np.asarray(vectors.astype(np.float64) @ self.prior)
 
     def base_scores(
         self,
-        lasting: Doubles,
+        fixed: Doubles,
         published: NDArray[np.int64],
         first_shown: NDArray[np.int64],
         shows: NDArray[np.int64],
         popularity: Doubles,
         now: int,
     ) -> Doubles:
-        """The lasting score: the head knows neither time nor popularity."""
-        return lasting
+        """The fixed score: the head knows neither time nor popularity."""
+        return fixed
 
     def interest(self, counts: NDArray[np.int64], clicks: int | None, releases: int) -> Doubles:
         """The share of each axis in what a reader declared no secret, over an equal share."""

@@ -52,7 +52,7 @@ articles = Table(
     Column("first_shown", BigInteger, nullable=False),
     Column("shows", BigInteger, nullable=False),
     Column("topic", Integer, nullable=False),
-    Column("lasting", Float, nullable=False),
+    Column("lasting", Float, key="fixed_score", nullable=False),
     Column("scores", LargeBinary, nullable=False),
     Column("coordinates", LargeBinary, nullable=False),
     *_links(),

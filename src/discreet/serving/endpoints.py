@@ -23,7 +23,7 @@ from discreet.serving.catalogue_pages import Sent
 from discreet.serving.foreign_pages import ForeignPages
 from discreet.serving.gate import MISTAKE, Gate, Metrics
 from discreet.serving.limits import ServerLimits
-from discreet.serving.logs import log, tell_repeats
+from discreet.serving.logs import log, log_repeats
 from discreet.serving.notice import notice_of
 from discreet.serving.openapi import body_of, with_shared_parts
 from discreet.serving.pages import connects_to, mount_pages
@@ -60,7 +60,7 @@ def create_app(
         log("info", "serving", model=service.model.version, ranking=service.offer.ranking)
         yield
         done = await closed_in_time(service.close)
-        tell_repeats()
+        log_repeats()
         log("info" if done else "warning", "stopped" if done else "stopped before all was written")
 
     app = FastAPI(

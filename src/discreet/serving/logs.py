@@ -57,39 +57,39 @@ def log_exception(event: str, **fields: Any) -> None:
     _repeats.note(key, lambda: _logger.error(event, exc_info=True, extra={"fields": fields}))
 
 
-def tell_repeats() -> None:
-    """Write what was counted and not told yet."""
-    _repeats.tell_all()
+def log_repeats() -> None:
+    """Log what was counted and not logged yet."""
+    _repeats.log_all()
 
 
 _Key = tuple[str, str, tuple[Any, ...]]
 
 
 class _Repeats:
-    """Events that are told once a minute, and counted in between."""
+    """Events that are logged once a minute, and counted in between."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._untold: dict[_Key, int] = {}
+        self._not_logged: dict[_Key, int] = {}
 
-    def note(self, key: _Key, tell: Callable[[], None]) -> None:
+    def note(self, key: _Key, write: Callable[[], None]) -> None:
         with self._lock:
-            if key in self._untold:
-                self._untold[key] += 1
+            if key in self._not_logged:
+                self._not_logged[key] += 1
                 return
-            self._untold[key] = 0
-        timer = threading.Timer(REPEAT_SECONDS, self._tell, (key,))
+            self._not_logged[key] = 0
+        timer = threading.Timer(REPEAT_SECONDS, self._log, (key,))
         timer.daemon = True
         timer.start()
-        tell()
+        write()
 
-    def tell_all(self) -> None:
-        for key in list(self._untold):
-            self._tell(key)
+    def log_all(self) -> None:
+        for key in list(self._not_logged):
+            self._log(key)
 
-    def _tell(self, key: _Key) -> None:
+    def _log(self, key: _Key) -> None:
         with self._lock:
-            more = self._untold.pop(key, 0)
+            more = self._not_logged.pop(key, 0)
         if more:
             level, event, fields = key
             named = {name: rest[0] for name, *rest in fields if name != "where"}

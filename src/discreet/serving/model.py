@@ -87,13 +87,13 @@ class Served(Protocol):
         """A row for each article: its personal score is the product with an interest."""
         ...
 
-    def lasting_scores(self, vectors: Floats, categories: Sequence[str]) -> Doubles:
+    def fixed_scores(self, vectors: Floats, categories: Sequence[str]) -> Doubles:
         """The non-personal score that does not change with time."""
         ...
 
     def base_scores(
         self,
-        lasting: Doubles,
+        fixed: Doubles,
         published: NDArray[np.int64],
         first_shown: NDArray[np.int64],
         shows: NDArray[np.int64],

@@ -129,13 +129,13 @@ class PublicModel:
         weight = (_WEIGHTS["mean"] + _WEIGHTS["nearest"]) / self.unit
         return np.asarray(weight * (vectors @ self.space.profiles.T), dtype=np.float32)
 
-    def lasting_scores(self, vectors: Floats, categories: Sequence[str]) -> Doubles:
+    def fixed_scores(self, vectors: Floats, categories: Sequence[str]) -> Doubles:
         """Nothing: before any sum has come, no text is known to be liked more than another."""
         return np.zeros(len(vectors))
 
     def base_scores(
         self,
-        lasting: Doubles,
+        fixed: Doubles,
         published: NDArray[np.int64],
         first_shown: NDArray[np.int64],
         shows: NDArray[np.int64],
@@ -143,7 +143,7 @@ class PublicModel:
         now: int,
     ) -> Doubles:
         """Recency, and popularity as a log rate."""
-        return lasting + self.recency(published, first_shown, now) + self.popularity_weight * popularity
+        return fixed + self.recency(published, first_shown, now) + self.popularity_weight * popularity
 
     def recency(self, published: NDArray[np.int64], first_shown: NDArray[np.int64], now: int) -> Doubles:
         """Minus the log of the age in hours, weighted. Age counts from publication, or else from when it was seen."""

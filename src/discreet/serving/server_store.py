@@ -44,7 +44,7 @@ class Encoded:
     """What encoding adds to an article."""
 
     topic: int
-    lasting: float
+    fixed_score: float
     scores: bytes
     coordinates: bytes
 
@@ -185,7 +185,7 @@ class ServerStore:
             if rows:
                 upsert = self.insert(articles)
                 kept = ("id", "first_shown", "shows")
-                changed = {c.name: upsert.excluded[c.name] for c in articles.c if c.name not in kept}
+                changed = {c.key: upsert.excluded[c.key] for c in articles.c if c.key not in kept}
                 connection.execute(upsert.on_conflict_do_update(index_elements=["id"], set_=changed), rows)
             connection.execute(delete(pending).where(waiting))
 

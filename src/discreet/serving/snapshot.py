@@ -27,7 +27,7 @@ class Snapshot:
         revision: The latest change in it.
         quoted: Each id as JSON.
         entries: Each article's fields as JSON, without the braces and without its base score.
-        lasting: The part of the base score that time does not change.
+        fixed: The part of the base score that time does not change.
         popularity: The part of the base score that popularity makes.
         shows: How often each was in an answer. Counted up in place: the one thing that changes.
         names: The ids again, as an array that many can be taken from at once.
@@ -39,7 +39,7 @@ class Snapshot:
     entries: list[bytes]
     revisions: Ints
     scores: ScoreTable
-    lasting: NDArray[np.float64]
+    fixed: NDArray[np.float64]
     base: NDArray[np.float32]
     popularity: NDArray[np.float32]
     category: NDArray[np.int32]
@@ -96,7 +96,7 @@ class Snapshot:
             scores=ScoreTable.of(
                 np.concatenate((self.scores.exact[stays], scores.reshape(len(new), self.scores.exact.shape[1])))
             ),
-            lasting=joined(self.lasting, [row.lasting for row in new]),
+            fixed=joined(self.fixed, [row.fixed_score for row in new]),
             base=joined(self.base, [0] * len(new)),
             popularity=joined(self.popularity, [0] * len(new)),
             category=joined(self.category, codes),

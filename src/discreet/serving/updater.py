@@ -134,14 +134,14 @@ class SnapshotUpdater:
         vectors = self._model.title_vectors([article.title for _, article in waiting], topics)
         categories = [article.category for _, article in waiting]
         scores = self._model.article_scores(vectors, categories).astype(np.float32)
-        lasting = self._model.lasting_scores(vectors, categories).tolist()
+        fixed = self._model.fixed_scores(vectors, categories).tolist()
         coordinates = self._model.coordinates(vectors)
         largest = float(np.abs(coordinates).max(initial=0.0)) or 1.0
         self.scale = float(self._store.setting(f"scale of {self._model.version}", repr(largest / _LEVELS)))
         whole = np.clip(np.rint(coordinates / self.scale), -_LEVELS, _LEVELS).astype(np.int8)
         topics = self._model.space.topics_of(vectors).tolist()
         return [
-            (number, article, Encoded(topics[row], lasting[row], scores[row].tobytes(), whole[row].tobytes()))
+            (number, article, Encoded(topics[row], fixed[row], scores[row].tobytes(), whole[row].tobytes()))
             for row, (number, article) in enumerate(waiting)
         ]
 
@@ -183,7 +183,7 @@ class SnapshotUpdater:
         with_it, without = (
             np.clip(np.nan_to_num(base), -_MAX_BASE, _MAX_BASE)
             for base in (
-                self._model.base_scores(s.lasting, s.published, s.first_shown, s.shows, popularity, now)
+                self._model.base_scores(s.fixed, s.published, s.first_shown, s.shows, popularity, now)
                 for popularity in (known, np.zeros_like(known))
             )
         )

@@ -73,28 +73,28 @@ class _Parent:
 
     def _fork(self, *, speaks: bool = False) -> ServerWorker | None:
         """The new worker, in it; None in the parent, when the first one is ready."""
-        told, tell = os.pipe()
+        receiver, sender = os.pipe()
         process = os.fork()
         if process == 0:
             os.setpgid(0, 0)  # Ctrl-C is the parent's, which tells the workers to stop
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            os.close(told)
+            os.close(receiver)
             os.close(self._kept)
             threading.Thread(target=self._outlive, name="parent", daemon=True).start()
 
             def ready() -> None:
                 with contextlib.suppress(OSError):
-                    os.write(tell, b"!")
-                    os.close(tell)
+                    os.write(sender, b"!")
+                    os.close(sender)
 
             return ServerWorker(speaks, ready)
-        os.close(tell)
+        os.close(sender)
         self._began[process] = time.monotonic()
-        if speaks and not os.read(told, 1):  # it ended, and has said why
-            os.close(told)
+        if speaks and not os.read(receiver, 1):  # it ended, and has said why
+            os.close(receiver)
             raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
-        os.close(told)
+        os.close(receiver)
         return None
 
     def _watch(self) -> ServerWorker | None:

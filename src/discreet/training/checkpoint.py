@@ -1,8 +1,8 @@
 """A training as it stands after a round, in one file that is always whole and carries its own digest.
 
 `Checkpoint` is the state that rounds pass on: parameters, the optimiser's memory, the number of rounds done, and of
-each its loss and the nodes that were in it. All chance is drawn by (seed, round, purpose), so the seed and the round's
-number are the state of randomness.
+each its loss and the nodes that were in it. All random numbers are drawn by (seed, round, purpose), so the seed and the
+round's number are the state of randomness.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ A method's loop is its own:
             ...                                  # what the round's clients bring
             server.step(RoundResult(direction, loss))
 
-All chance of a round is drawn by (seed, round, purpose), so a training that was interrupted and resumed ends with the
-same bits as one that was not.
+All random numbers of a round are drawn by (seed, round, purpose), so a training that was interrupted and resumed ends
+with the same bits as one that was not.
 """
 
 from __future__ import annotations

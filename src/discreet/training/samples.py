@@ -1,4 +1,4 @@
-"""What the clients of one round train on, after all chance has been drawn: nothing random happens behind it.
+"""What the clients of one round train on, after all probability has been drawn: nothing random happens behind it.
 
 Negatives, masked clicks, permuted labels and the noise of a reader's vector are all explicit here, so that whoever
 computes gradients from it (one client at a time, all at once, or a real device) gets the same.
@@ -104,13 +104,13 @@ class Samples:
     def with_permuted_labels(self, keep: NDArray[np.floating] | float) -> Samples:
         """Take for the clicked article the true one with probability `keep`, else one of the negatives at random."""
         negatives = self.candidates.shape[1] - 1
-        chance = np.broadcast_to(np.asarray(keep, dtype=np.float64), len(self))
+        probability = np.broadcast_to(np.asarray(keep, dtype=np.float64), len(self))
         draw = self.sample_uniforms("label", 2)
         other = 1 + np.minimum((draw[:, 1] * negatives).astype(np.int64), negatives - 1)
-        return replace(self, target=np.where(draw[:, 0] < chance, 0, other))
+        return replace(self, target=np.where(draw[:, 0] < probability, 0, other))
 
     def with_randomness(self, randomness: NDArray[np.floating]) -> Samples:
-        """Give the method's interest function its chance, one row for each view."""
+        """Give the method's interest function its probability, one row for each view."""
         if len(randomness) != len(self.view_client):
             raise ValueError(f"{len(randomness)} rows of randomness for {len(self.view_client)} views")
         return replace(self, randomness=randomness)

@@ -57,8 +57,8 @@ class Stack:
             else:
                 readers = network.encode_readers(values, clicks, own["copies"], own.get("reader"))
                 readers = masked(readers, own.get("reader_masks"))
-                chance = own.get("randomness")
-                readers = objective.readers(values, readers, None if chance is None else chance.to(readers.dtype))
+                noise = own.get("randomness")
+                readers = objective.readers(values, readers, None if noise is None else noise.to(readers.dtype))
                 readers = gather(readers, view)
                 scores = network.score(values, readers, candidates)
                 losses = objective.losses(scores, own["target"], network.model.penalty(readers))

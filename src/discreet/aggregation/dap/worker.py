@@ -19,8 +19,8 @@ _BATCH = 256
 _FORGET_EVERY = 3600.0
 
 Kept = list[ReportError | None]
-Told = Callable[[str, str], None]
-"""(level, event): where a thread tells what went wrong."""
+Log = Callable[[str, str], None]
+"""(level, event): where a thread reports what went wrong."""
 
 
 class IntakeError(DiscreetError):
@@ -30,8 +30,8 @@ class IntakeError(DiscreetError):
 class Intake:
     """Commits uploads in the order of their coming, as many at once as wait. Where too many wait, it refuses."""
 
-    def __init__(self, store: LeaderStore, told: Told, capacity: int = 2000) -> None:
-        self._store, self._told = store, told
+    def __init__(self, store: LeaderStore, log: Log, capacity: int = 2000) -> None:
+        self._store, self._log = store, log
         self._queue: queue.Queue[tuple[Upload, Future[Kept]] | None] = queue.Queue(capacity)
         self._thread = threading.Thread(target=self._work, name="dap-intake", daemon=True)
         self._thread.start()
@@ -70,7 +70,7 @@ class Intake:
         try:
             results = self._store.keep([(upload.task, upload.reports) for upload, _ in waiting])
         except Exception as error:  # of the database, or a mistake; the next batch may do better
-            self._told("error", f"reports were not kept ({type(error).__name__})")
+            self._log("error", f"reports were not kept ({type(error).__name__})")
             for _, done in waiting:
                 done.set_exception(IntakeError("the reports could not be kept; send them again later"))
             return
@@ -85,17 +85,17 @@ class Worker:
         leader: For whom.
         seconds: How long reports wait at most before they are brought to the helper.
         keep_seconds: How long after a window's end what is about it is deleted.
-        told: Where problems are reported.
+        log: Where problems are reported.
     """
 
-    def __init__(self, leader: Leader, seconds: float, keep_seconds: float, told: Told) -> None:
+    def __init__(self, leader: Leader, seconds: float, keep_seconds: float, log: Log) -> None:
         self.refused: Counter[str] = Counter()
         """How many reports were refused since the start, by reason."""
         self.reached: dict[str, bool] = {}
         """Of each task, whether its helper answered the last time."""
         self.collections = CollectionJobs(leader, self.wake)
-        self.intake = Intake(leader.store, told)
-        self._leader, self._seconds, self._keep_seconds, self._told = leader, seconds, keep_seconds, told
+        self.intake = Intake(leader.store, log)
+        self._leader, self._seconds, self._keep_seconds, self._log = leader, seconds, keep_seconds, log
         self.leads: Callable[[], bool] = lambda: True
         """Whether this process does the work; of several on one database, one should."""
         self._woken, self._stopped = threading.Event(), threading.Event()
@@ -126,7 +126,7 @@ class Worker:
             reached = self.collections.run(task_id) and reached
             self.reached[agreement.task.name] = reached
             if not reached:
-                self._told("warning", f"the helper of task {agreement.task.name} could not be asked")
+                self._log("warning", f"the helper of task {agreement.task.name} could not be asked")
 
     def _work(self) -> None:
         forgot = -_FORGET_EVERY
@@ -139,6 +139,6 @@ class Worker:
                         forgot = now
                     self.step()
             except Exception as error:  # whatever it was, the next round may do better
-                self._told("error", f"work for the helper failed ({type(error).__name__})")
+                self._log("error", f"work for the helper failed ({type(error).__name__})")
             self._woken.wait(self._seconds)
             self._woken.clear()

@@ -59,7 +59,7 @@ class Liar(Publisher):
         self.heard: list[tuple[str, str, list[tuple[str, str]], str | None]] = []
         self.slate: list[str] = []
         self._seed, self._marks, self._honesty = seed, marks, honesty
-        self._told: dict[str, list[Any]] = {}
+        self._answers_given: dict[str, list[Any]] = {}
         self._named: list[tuple[str, str]] = []
 
     def __call__(self, method: str, url: str, headers: Mapping[str, str], body: str | None) -> HttpReply:
@@ -71,7 +71,7 @@ class Liar(Publisher):
         status, answer = self.answer(method, path, body)
         if rng.random() > self._honesty:
             status, answer = self._lie(kind, status, answer, rng)
-        self._told.setdefault(kind, []).append(copy.deepcopy(answer))
+        self._answers_given.setdefault(kind, []).append(copy.deepcopy(answer))
         if kind == "recommend":
             self._note_slate(answer)
         if isinstance(answer, dict):
@@ -122,10 +122,10 @@ class Liar(Publisher):
             return rng.choice(STATUSES), rng.choice(BODIES)
         if how == 2:
             return rng.choice(STATUSES), answer
-        if how == 3 and kind in self._told:
-            return status, copy.deepcopy(rng.choice(self._told[kind]))
-        if how == 4 and self._told:
-            return status, copy.deepcopy(rng.choice(self._told[rng.choice(list(self._told))]))
+        if how == 3 and kind in self._answers_given:
+            return status, copy.deepcopy(rng.choice(self._answers_given[kind]))
+        if how == 4 and self._answers_given:
+            return status, copy.deepcopy(rng.choice(self._answers_given[rng.choice(list(self._answers_given))]))
         if isinstance(answer, bytes):
             return status, as_bytes(rng.choice(LIES)(json.loads(answer), rng), rng)
         return status, rng.choice(LIES)(copy.deepcopy(answer), rng) if answer else answer

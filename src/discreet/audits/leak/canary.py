@@ -45,8 +45,8 @@ _WITH, _WITHOUT = (0, 1, _CANARY), (0, 1, 2)
 class CanaryRow:
     """For each run, whether the canary's row of a client's gradient is other than 0.
 
-    A run is one client's update by the training's own code: masks, noise and labels of `PrivateRec.local_chance`, the
-    gradient of `client_gradients`. All runs have the same history, and chance of their own.
+    A run is one client's update by the training's own code: masks, noise and labels of `PrivateRec.with_client_noise`,
+    the gradient of `client_gradients`. All runs have the same history, and each has its own random numbers.
     """
 
     history: tuple[int, ...]
@@ -61,7 +61,7 @@ class CanaryRow:
         with _one_thread():
             watched = _federation(self.history, self.epsilon, runs)
             fresh = watched.clients.draw(np.arange(runs), seed, 0, watched.method.negatives)
-            samples = watched.method.local_chance(fresh)
+            samples = watched.method.with_client_noise(fresh)
             objective = Objective(watched.method.interest)
             for part in client_gradients(watched.network, watched.table, watched.parameters, samples, objective):
                 rows = part.gradients["words.vectors"][:, _canary_word()]

@@ -53,9 +53,9 @@ class AuditedFederation:
         return self.clients.draw(np.array([client]), self.seed, 0, 1).history
 
     def draw(self, client: int, round_: int) -> Samples:
-        """The client's samples in a round, all chance drawn: masks, noise, negatives, labels."""
+        """The client's samples in a round, with all that is random: masks, noise, negatives, labels."""
         fresh = self.clients.draw(np.array([client]), self.seed, round_, self.method.negatives)
-        return self.method.local_chance(fresh)
+        return self.method.with_client_noise(fresh)
 
     def update(self, samples: Samples) -> Parameters:
         """What the client sends (Algorithm 3, line 21)."""

@@ -95,13 +95,13 @@ class Site:
     def glance(self, taste: NDArray[np.float32], visits: Visits, now: slice) -> tuple[NDArray[np.int32], ...]:
         """One click each on the best of a few articles: the clicks' readers and articles, repetitions left out.
 
-        Without a slate in front of them readers choose at leisure: chance weighs less than in an impression.
+        Without a slate in front of them readers choose at leisure: noise weighs less than in an impression.
         """
         reader, time = visits.reader[now], visits.time[now]
         article = self._draw(len(reader) * _GLANCE)
         readers, times = np.repeat(reader, _GLANCE), np.repeat(time, _GLANCE)
-        chance = _GLANCE_NOISE * self._rng.gumbel(size=len(article))
-        score = self._appeal.utility(taste, readers, article, times) + chance
+        noise = _GLANCE_NOISE * self._rng.gumbel(size=len(article))
+        score = self._appeal.utility(taste, readers, article, times) + noise
         score[self._read[article % self._places, readers]] = -np.inf
         score = score.reshape(-1, _GLANCE)
         best = score.argmax(axis=1)

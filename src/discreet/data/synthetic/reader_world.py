@@ -28,14 +28,14 @@ class ReaderTruth:
     """What the generator knows of each reader.
 
     Readers come in circles, each with its sub-topics from all categories and its leaning to some styles: who reads the
-    one likes the other, however different the words. `lasting[r, s]` is reader r's taste for sub-topic s that stays,
+    one likes the other, however different the words. `stable[r, s]` is reader r's taste for sub-topic s that stays,
     a few strong interests, mostly of the circle, among milder ones. Passing interests, `passing[r, j]`, last from day
     `passing_first` to `passing_last`: so tastes drift. `style[r]` is the taste for ways of writing, `favourite[r, s]`
     the entity of a sub-topic that the reader follows.
     """
 
     circle: NDArray[np.int64]
-    lasting: NDArray[np.float32]
+    stable: NDArray[np.float32]
     passing: NDArray[np.int64]
     passing_first: NDArray[np.int64]
     passing_last: NDArray[np.int64]
@@ -45,11 +45,11 @@ class ReaderTruth:
     impressions: NDArray[np.int64]
 
     def __len__(self) -> int:
-        return len(self.lasting)
+        return len(self.stable)
 
     def taste(self, day: int) -> NDArray[np.float32]:
         """Every reader's taste for every sub-topic on one day."""
-        taste = self.lasting.copy()
+        taste = self.stable.copy()
         reader, slot = np.nonzero((self.passing_first <= day) & (day <= self.passing_last))
         np.add.at(taste, (reader, self.passing[reader, slot]), np.float32(_PASSING_INTEREST))
         return taste
@@ -65,7 +65,7 @@ def draw_readers(rng: np.random.Generator, count: int, days: int) -> ReaderTruth
     history, impressions = _activity(rng, count)
     return ReaderTruth(
         circle=circle,
-        lasting=_lasting_tastes(rng, circle),
+        stable=_stable_tastes(rng, circle),
         passing=rng.integers(len(topics), size=(count, _PASSING)),
         passing_first=first,
         passing_last=first + rng.integers(_PASSING_DAYS[0], _PASSING_DAYS[1] + 1, size=first.shape),
@@ -76,7 +76,7 @@ def draw_readers(rng: np.random.Generator, count: int, days: int) -> ReaderTruth
     )
 
 
-def _lasting_tastes(rng: np.random.Generator, circle: NDArray[np.int64]) -> NDArray[np.float32]:
+def _stable_tastes(rng: np.random.Generator, circle: NDArray[np.int64]) -> NDArray[np.float32]:
     """Two to `_LASTING` interests each, which also warm to their category, over the circle's tastes and mere whims.
 
     The sub-topics are dealt out to the circles, so that none is in fashion with everybody: that is `appeal`'s part.

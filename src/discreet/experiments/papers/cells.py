@@ -145,8 +145,8 @@ class NewsReproduction(Reproduced):
             }
             for cell in self.plan.cells
         ]
-        told = {"verdicts": self.verdicts(), "remarks": list(self.plan.remarks)}
-        return {"experiment": self.name, "dataset": self.dataset, "rows": rows, **told}
+        findings = {"verdicts": self.verdicts(), "remarks": list(self.plan.remarks)}
+        return {"experiment": self.name, "dataset": self.dataset, "rows": rows, **findings}
 
     def plots(self) -> dict[str, str]:
         """The figure, and the panels beside it."""

@@ -69,9 +69,9 @@ def report_likelihoods(
             if inside[j]:
                 hit += odds
         hit /= total
-        chance = hit + keep * (1 - hit)
-        by_impression[i] = np.log(max(chance, 1e-300))
-        pull = (1 - keep) / max(chance, 1e-300)
+        probability = hit + keep * (1 - hit)
+        by_impression[i] = np.log(max(probability, 1e-300))
+        pull = (1 - keep) / max(probability, 1e-300)
         for j in range(first, last):
             share = by_row[j] / total
             by_row[j] = pull * share * ((1.0 if inside[j] else 0.0) - hit)

@@ -102,7 +102,7 @@ class ServedModel:
         scores = weights.article_scores(self.public.content(vectors), self.public.coordinates(vectors, categories))
         return scores.astype(np.float32)
 
-    def lasting_scores(self, vectors: Vectors, categories: Sequence[str]) -> Floats:
+    def fixed_scores(self, vectors: Vectors, categories: Sequence[str]) -> Floats:
         """The part of the non-personal score that does not change with time: what all readers like."""
         common = self.public.content(vectors) @ self.prior.mean
         liked = self.public.coordinates(vectors, categories) @ self.weights.taste
@@ -110,18 +110,18 @@ class ServedModel:
 
     def base_scores(
         self,
-        lasting: Floats,
+        fixed: Floats,
         published: NDArray[np.int64],
         first_shown: NDArray[np.int64],
         shows: NDArray[np.int64],
         popularity: Floats,
         now: int,
     ) -> Floats:
-        """The non-personal score at this moment: the lasting part, recency, shows, and the click rate over the mean."""
+        """The non-personal score at this moment: the fixed part, recency, shows, and the click rate over the mean."""
         since = np.where(published >= 0, np.minimum(published, now), np.where(first_shown >= 0, first_shown, now))
         recency = -np.log1p(np.maximum(now - since, 0) / 3600.0)
         terms = np.stack((recency, np.log1p(shows), popularity), axis=-1)
-        return np.asarray(lasting + terms @ self.weights.terms[:3], dtype=np.float64)
+        return np.asarray(fixed + terms @ self.weights.terms[:3], dtype=np.float64)
 
     def interest(self, counts: NDArray[np.int64], clicks: int | None, releases: int) -> Floats:
         """What the sum of a reader's released counts says of the reader, beyond what is true of all.

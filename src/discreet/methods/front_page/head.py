@@ -8,8 +8,8 @@ of a day each device contributes the mean, over the slates of that day with a cl
 
 made symmetric: its length is at most 1, whatever the reader did. The sum over readers has Gaussian noise.
 
-**Shrinkage.** W is the sum of all days' steps, times 1 − (noise + chance)/length², and zero where that is below zero:
-the expected squared length of the noise is known, and that of chance is at most a reader's squared length times the
+**Shrinkage.** W is the sum of all days' steps, times 1 − (noise + sampling)/length², and zero where that is below zero:
+the expected squared length of the noise is known, and that of sampling is at most a reader's squared length times the
 number of readers. So a head that nobody's clicks support does not rank at all, and this is decided by the released sum.
 """
 
@@ -118,9 +118,9 @@ def head_contributions(
     counts = np.add.reduceat(slates.clicked.astype(np.float64), slates.slate[:-1])
     scores = scores + _matched(readers, weights, articles, slates)
     each = slates.impression_of_shown
-    chance = np.exp(scores - np.maximum.reduceat(scores, slates.slate[:-1])[each])
-    chance /= np.add.reduceat(chance, slates.slate[:-1])[each]
-    surprise = slates.clicked / np.maximum(counts, 1)[each] - chance
+    probability = np.exp(scores - np.maximum.reduceat(scores, slates.slate[:-1])[each])
+    probability /= np.add.reduceat(probability, slates.slate[:-1])[each]
+    surprise = slates.clicked / np.maximum(counts, 1)[each] - probability
     order = np.argsort(slates.reader, kind="stable")
     order = order[counts[order] > 0]
     for some in _by_reader(slates.reader[order]):

@@ -143,8 +143,8 @@ def _first_of_day(
     day, window = time // DAY, time // seconds
     order = np.lexsort((time, article, day, reader))
     order = order[_changes(reader[order], day[order], article[order])]
-    chance = _mixed(_mixed(_mixed(_mixed(np.full(len(reader), seed)) ^ reader) ^ time) ^ article)
-    order = order[np.lexsort((chance[order], window[order], day[order], reader[order]))]
+    draw = _mixed(_mixed(_mixed(_mixed(np.full(len(reader), seed)) ^ reader) ^ time) ^ article)
+    order = order[np.lexsort((draw[order], window[order], day[order], reader[order]))]
     begins = _changes(reader[order], day[order])
     rank = np.arange(len(order)) - np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))
     return order[rank < max_clicks]
@@ -160,7 +160,7 @@ def _changes(*columns: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _mixed(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The mixer of splitmix64. A click's chance depends on the click alone, as if its device drew it by itself."""
+    """The mixer of splitmix64. A click's draw depends on the click alone, as if its device drew it by itself."""
     mixed = values.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -115,12 +115,12 @@ class PrivateRec(Federated):
             return ReadersSum.nothing(parameters)
         chosen = setup.clients.choose(self.fraction, setup.seed, number, setup.node)  # line 4
         samples = setup.clients.draw(chosen, setup.seed, number, self.negatives)  # line 16
-        drawn, weights = self.local_chance(samples), np.ones(len(chosen))  # lines 14, 17, 18
+        drawn, weights = self.with_client_noise(samples), np.ones(len(chosen))  # lines 14, 17, 18
         objective = Objective(self.interest)  # lines 14, 15, 20
         summed = summed_gradient(setup.network, setup.table, parameters, drawn, weights, objective)  # line 21
         return ReadersSum(summed.gradient, weights.sum(), summed.losses.sum(), len(samples)).to_lattice()
 
-    def local_chance(self, samples: Samples) -> Samples:
+    def with_client_noise(self, samples: Samples) -> Samples:
         """All that a client draws: masks (Alg. 2, line 4), noise (line 9), permuted labels (Alg. 3, line 17)."""
         if math.isinf(self.epsilon):
             return samples.with_masked_clicks(self.padding).with_randomness(

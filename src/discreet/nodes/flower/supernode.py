@@ -21,7 +21,7 @@ from flwr.supernode.cli.flower_supernode import flower_supernode
 
 from discreet.nodes.flower.relay import relay
 
-MAX_NAP_SECONDS = 0.25
+MAX_PAUSE_SECONDS = 0.25
 
 
 def main() -> None:
@@ -32,13 +32,13 @@ def main() -> None:
     sys.argv += ["--isolation", "process", "--host", "127.0.0.1"]
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("flwr").propagate = False
-    vars(start_client_internal)["time"] = SimpleNamespace(**{**vars(time), "sleep": _nap})
+    vars(start_client_internal)["time"] = SimpleNamespace(**{**vars(time), "sleep": _pause})
     Thread(target=relay, args=(f"127.0.0.1:{port}",), daemon=True).start()
     flower_supernode()
 
 
-def _nap(seconds: float) -> None:
-    time.sleep(min(seconds, MAX_NAP_SECONDS))
+def _pause(seconds: float) -> None:
+    time.sleep(min(seconds, MAX_PAUSE_SECONDS))
 
 
 if __name__ == "__main__":

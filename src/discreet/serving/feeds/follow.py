@@ -24,8 +24,8 @@ from discreet.version import __version__
 MAX_BACKOFF = 6 * 3600
 """Seconds between two attempts where a feed goes on failing (or the interval itself, if that is more)."""
 _MAX_RETRY_AFTER = 86_400
-_TOLD = 20
-_MAX_NAP_SECONDS = 5.0
+_MAX_LOGGED_PROBLEMS = 20
+_MAX_PAUSE_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Feeds:
             self.wake()
 
     def _take(self, address: str, feed: Feed, now: int) -> None:
-        tell_problems(address, feed)
+        log_problems(address, feed)
         if not feed.articles:
             raise DiscreetError(f"{address}: has no entry that can be used; the catalogue stays as it is")
         name = feed_name(address)
@@ -154,21 +154,21 @@ class Feeds:
 
     def _work(self) -> None:
         while not self._stop.is_set():
-            nap = _MAX_NAP_SECONDS
+            pause = _MAX_PAUSE_SECONDS
             try:
                 if self.leads():
-                    nap = min(nap, max(0.1, self.step()))
+                    pause = min(pause, max(0.1, self.step()))
             except Exception:
                 log_exception("feeds could not be followed; trying again")
-            self._stop.wait(nap)
+            self._stop.wait(pause)
 
 
-def tell_problems(address: str, feed: Feed) -> None:
+def log_problems(address: str, feed: Feed) -> None:
     """Log what was wrong with entries: the first of them in full, the others as a number."""
-    for problem in feed.problems[:_TOLD]:
+    for problem in feed.problems[:_MAX_LOGGED_PROBLEMS]:
         log("warning", "feed entry", feed=address, entry=problem.where, why=problem.why, left_out=problem.left_out)
-    if len(feed.problems) > _TOLD:
-        log("warning", "feed entries", feed=address, more_problems=len(feed.problems) - _TOLD)
+    if len(feed.problems) > _MAX_LOGGED_PROBLEMS:
+        log("warning", "feed entries", feed=address, more_problems=len(feed.problems) - _MAX_LOGGED_PROBLEMS)
 
 
 def waiting(article: NewArticle, now: int) -> Waiting:

@@ -129,13 +129,13 @@ def item_estimates(known: Openings, own: OwnCounts | None = None) -> ItemEstimat
     weights = known.counts / COUNT_WEIGHT
     grid = np.geomspace(_MIN_WEIGHT, 1.2 * max(1.0, float(weights.max(initial=0.0))), _GRID)
     some = np.arange(0, len(weights), max(1, math.ceil(len(weights) / _LEARNT_FROM)))
-    told = _of_release(known, grid, some)
-    prior, likely = _learnt(told)
+    released = _of_release(known, grid, some)
+    prior, likely = _learnt(released)
     chosen: float | None = None
     if own is not None:
         likely += own.unrelated(some)
         for spread in _SPREADS:
-            other, found = _learnt(told + _of_own(own, grid, weights, spread, some))
+            other, found = _learnt(released + _of_own(own, grid, weights, spread, some))
             if found > likely:
                 prior, likely, chosen = other, found, spread
     made = [np.empty(len(weights)) for _ in range(3)]

@@ -55,8 +55,8 @@ def prior_of_others(
     if known is None:
         raise ValueError("there is no opening among the answers")
     estimates, alone = item_estimates(known, OwnCounts(rating_counts(own))), local_prior(own)
-    told = np.flatnonzero(estimates.deviation**2 < BIAS_VARIANCE / _MIN_EXPLAINED)
-    if not len(told):
+    known_items = np.flatnonzero(estimates.deviation**2 < BIAS_VARIANCE / _MIN_EXPLAINED)
+    if not len(known_items):
         return alone
     own_weight = opening(own, np.ones(items))[items:] / UNIT / COUNT_WEIGHT
     popularity = np.log1p((estimates.weight + own_weight) / RATING_WEIGHT)
@@ -64,7 +64,10 @@ def prior_of_others(
     columns += [leaning_features(sums, estimates.weight, known.relative, deviation) for sums, deviation in leanings]
     observed = estimates.observed - np.average(estimates.observed, weights=estimates.deviation**-2)
     pseudo = PseudoObservations.of_biases(
-        told.astype(np.int32), observed[told] * star(own), estimates.deviation[told] * star(own), rank
+        known_items.astype(np.int32),
+        observed[known_items] * star(own),
+        estimates.deviation[known_items] * star(own),
+        rank,
     )
     return ItemPrior(np.column_stack(columns), reliability_groups(estimates.deviation), pseudo)
 

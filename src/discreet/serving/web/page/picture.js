@@ -4,55 +4,55 @@ const NAMESPACE = "http://www.w3.org/2000/svg";
 const WIDTH = 320, HEIGHT = 200;
 
 export function picture(category, id) {
-  const chance = generator(hash(`${category} ${id}`));
+  const random = generator(hash(`${category} ${id}`));
   const hue = hash(category || "other") % 360;
   const drawing = draw("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "xMidYMid slice", focusable: "false" });
   drawing.setAttribute("aria-hidden", "true");
   drawing.append(draw("rect", { width: WIDTH, height: HEIGHT, fill: colour(hue, 26, 84) }));
   const scene = SCENES[hash(category || "other") % SCENES.length];
-  drawing.append(...scene(hue, chance));
+  drawing.append(...scene(hue, random));
   return drawing;
 }
 
 const SCENES = [hills, discs, stripes, towers];
 
-function hills(hue, chance) {
-  const sun = draw("circle", { cx: 60 + 200 * chance(), cy: 50 + 30 * chance(), r: 16 + 14 * chance(), fill: colour(hue + 40, 55, 74) });
+function hills(hue, random) {
+  const sun = draw("circle", { cx: 60 + 200 * random(), cy: 50 + 30 * random(), r: 16 + 14 * random(), fill: colour(hue + 40, 55, 74) });
   return [sun, ...[0, 1, 2].map((layer) => {
     const level = 100 + 32 * layer;
-    const [a, b, c] = [0, 1, 2].map(() => level - 34 + 56 * chance());
+    const [a, b, c] = [0, 1, 2].map(() => level - 34 + 56 * random());
     const d = `M0 ${a} C 80 ${a - 40}, 110 ${b + 30}, 170 ${b} S 270 ${c - 30}, ${WIDTH} ${c} V ${HEIGHT} H 0 Z`;
     return draw("path", { d, fill: colour(hue, 24 + 6 * layer, 70 - 15 * layer) });
   })];
 }
 
-function discs(hue, chance) {
+function discs(hue, random) {
   return [...Array(7).keys()].map((number) => draw("circle", {
-    cx: WIDTH * chance(), cy: HEIGHT * chance(), r: 18 + 58 * chance(), "fill-opacity": 0.62,
-    fill: colour(hue + 18 * (number % 3), 34, 50 + 26 * chance()),
+    cx: WIDTH * random(), cy: HEIGHT * random(), r: 18 + 58 * random(), "fill-opacity": 0.62,
+    fill: colour(hue + 18 * (number % 3), 34, 50 + 26 * random()),
   }));
 }
 
-function stripes(hue, chance) {
-  const slope = 40 + 90 * chance();
+function stripes(hue, random) {
+  const slope = 40 + 90 * random();
   let left = -slope;
   return [...Array(9).keys()].map((number) => {
-    const width = 14 + 46 * chance();
+    const width = 14 + 46 * random();
     const points = `${left},${HEIGHT} ${left + slope},0 ${left + slope + width},0 ${left + width},${HEIGHT}`;
-    left += width + 10 * chance();
-    return draw("polygon", { points, fill: colour(hue + 12 * (number % 3), 30, 46 + 30 * chance()) });
+    left += width + 10 * random();
+    return draw("polygon", { points, fill: colour(hue + 12 * (number % 3), 30, 46 + 30 * random()) });
   });
 }
 
-function towers(hue, chance) {
+function towers(hue, random) {
   let left = -8;
   const blocks = [];
   while (left < WIDTH) {
-    const width = 22 + 34 * chance(), height = 40 + 120 * chance();
-    blocks.push(draw("rect", { x: left, y: HEIGHT - height, width, height, rx: 2, fill: colour(hue, 26, 42 + 28 * chance()) }));
-    left += width + 5 * chance();
+    const width = 22 + 34 * random(), height = 40 + 120 * random();
+    blocks.push(draw("rect", { x: left, y: HEIGHT - height, width, height, rx: 2, fill: colour(hue, 26, 42 + 28 * random()) }));
+    left += width + 5 * random();
   }
-  return [draw("circle", { cx: 40 + 240 * chance(), cy: 46, r: 22, fill: colour(hue + 40, 50, 76) }), ...blocks];
+  return [draw("circle", { cx: 40 + 240 * random(), cy: 46, r: 22, fill: colour(hue + 40, 50, 76) }), ...blocks];
 }
 
 function draw(tag, attributes) {
