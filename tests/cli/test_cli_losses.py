@@ -103,7 +103,7 @@ def test_no_work_is_done_for_a_folder_that_cannot_be_written(world, disk, capsys
 
 
 def test_a_disk_that_fills_up_is_one_line_and_what_was_finished_stays(world, disk, capsys, monkeypatch):
-    assert run(["data", "synth", str(disk / "world"), "--readers", "20000"]) == 2
+    assert run(["data", "synth", str(disk / "world"), "--readers", "3000"]) == 2
     told_in_one_line(capsys, "the disk is full")
     assert list(disk.iterdir()) == []
     out = disk / "report"

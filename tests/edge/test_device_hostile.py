@@ -21,7 +21,7 @@ from discreet.edge.reader.http_client import HttpReply
 from discreet.edge.reader.reader_client import Front, ReaderClient
 from discreet.privacy.ledger import Ledger, LedgerAnswer
 
-CONVERSATIONS, FEW = 1000, 75
+CONVERSATIONS, FEW = 1000, 25
 ENOUGH = 600
 
 

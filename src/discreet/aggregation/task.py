@@ -15,12 +15,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from dp_accounting import DpEvent, ZCDpEvent
-from dp_accounting.dp_event import DiscreteLaplaceDpEvent
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.aggregation.prio3 import Prio3, best_chunk_length
 from discreet.errors import DiscreetError
+from discreet.privacy import accounting
 from discreet.privacy.accounting.zcdp import gaussian_rho
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 from discreet.privacy.mechanisms.lattice import zcdp_multiplier
@@ -201,11 +200,11 @@ class Task:
             return rounded_up(self.total / Fraction(self.epsilon))
         return rounded_up(self.sensitivity.l2 * (1 + 1e-12) * zcdp_multiplier(self.epsilon, self.delta))
 
-    def event(self) -> DpEvent:
+    def event(self) -> accounting.DpEvent:
         """What one window, or one day, was, for the accountant: one aggregator's noise, as the other's may be known."""
         if self.noise is NoiseKind.LAPLACE:
-            return DiscreteLaplaceDpEvent(float(1 / self.noise_scale), self.total)
-        return ZCDpEvent(gaussian_rho(float(self.noise_scale) / self.sensitivity.l2) * (1 + 1e-9))
+            return accounting.DiscreteLaplaceDpEvent(float(1 / self.noise_scale), self.total)
+        return accounting.ZCDpEvent(gaussian_rho(float(self.noise_scale) / self.sensitivity.l2) * (1 + 1e-9))
 
     def guarantee(self) -> Guarantee:
         """What one window, or one day, costs a reader; the theorem is in `aggregation.noise`."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from discreet.evaluation.grid import Grid
 from discreet.evaluation.uncertainty import Difference, Estimate
@@ -123,7 +123,7 @@ class VendorGains(Tabular):
     def clearly(self, result: Measured) -> int:
         """1 or −1 where the mean gain is above or below 0 beyond chance: 95 %, Student's t over the vendors."""
         gain = self.gain(result)
-        beyond = abs(gain.z) > student.ppf(0.975, self.measured - 1) if self.measured > 1 else False
+        beyond = abs(gain.z) > stdtrit(self.measured - 1, 0.975) if self.measured > 1 else False
         return (1 if gain.mean > 0 else -1) if beyond else 0
 
     def gap_closed(self, result: Measured) -> float | None:

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet.methods.method import Method
-from discreet.models.model_registry import changed_settings, model_settings
 
 OF_MODEL = "model."
 FIELD = "model_settings"
@@ -24,6 +23,8 @@ def settings_of(method: Method) -> dict[str, Any]:
     found = {field.name: getattr(method, field.name) for field in dataclasses.fields(method)}
     chosen = found.pop(FIELD, None)
     if chosen is not None:
+        from discreet.models.model_registry import changed_settings  # torch, for methods with a model only
+
         changed = changed_settings(found["model"], found["preset"], chosen)
         found |= {OF_MODEL + name: value for name, value in changed.items()}
     return found
@@ -34,6 +35,8 @@ def fields_of(kind: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
     fields = {name: value for name, value in settings.items() if not name.startswith(OF_MODEL)}
     changes = {name.removeprefix(OF_MODEL): settings[name] for name in settings.keys() - fields.keys()}
     if changes:
+        from discreet.models.model_registry import model_settings
+
         model, preset = (fields.get(name, getattr(kind, name)) for name in ("model", "preset"))
         fields[FIELD] = model_settings(model, preset, **changes)
     return fields

@@ -33,10 +33,9 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from dp_accounting import DpEvent, GaussianDpEvent
 from numpy.typing import NDArray
 
-from discreet.privacy.accounting import calibrate, compose, sampled_rounds
+from discreet.privacy import accounting
 from discreet.privacy.accounting.lattice_price import EPSILON_RESERVE, NO_LATTICE, RESERVE, LatticePrice
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 from discreet.privacy.mechanisms.checks import check_count, check_delta, check_epsilon, check_positive
@@ -65,7 +64,9 @@ def epsilon_hidden(
     check_positive("multiplier", multiplier)
     check_delta(delta)
     together = _one_for_all(multiplier, min(participations, rounds))
-    sampled = compose([sampled_rounds(GaussianDpEvent(multiplier), rate=rate, rounds=rounds)])
+    sampled = accounting.compose(
+        [accounting.sampled_rounds(accounting.GaussianDpEvent(multiplier), rate=rate, rounds=rounds)]
+    )
     return price.epsilon(lambda left: min(gaussian_epsilon(together, left), sampled.epsilon(left)), delta)
 
 
@@ -94,11 +95,11 @@ def multiplier_for(
         raise ValueError("hidden participation needs the number of rounds")
     held = rounds
 
-    def course(noise: float) -> DpEvent:
-        return sampled_rounds(GaussianDpEvent(noise), rate=rate, rounds=held)
+    def course(noise: float) -> accounting.DpEvent:
+        return accounting.sampled_rounds(accounting.GaussianDpEvent(noise), rate=rate, rounds=held)
 
     seen = analytic_multiplier(target, left) * math.sqrt(min(participations, held)) * (1 + 1e-9)
-    return min(seen, calibrate(course, target, left))
+    return min(seen, accounting.calibrate(course, target, left))
 
 
 def user_guarantee(epsilon: float, delta: float, *, hidden: bool, mechanism: str) -> Guarantee:

@@ -12,12 +12,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from dp_accounting import DpEvent
-from dp_accounting.dp_event import DiscreteLaplaceDpEvent
-
 from discreet.aggregation.task import DAY, Per, Task
 from discreet.errors import DiscreetError
-from discreet.privacy.accounting import compose, rounds
+from discreet.privacy import accounting
 from discreet.privacy.filter import Spent
 from discreet.privacy.guarantee import Guarantee, Scope
 from discreet.protocol.check import limits
@@ -146,9 +143,9 @@ def guarantee_of(task: Task) -> Guarantee:
 @lru_cache(maxsize=64)
 def year_guarantee(tasks: tuple[Task, ...]) -> Guarantee:
     """What a year costs a reader who takes part in these tasks on all of its days, composed by PLD."""
-    events = [rounds(_dominating(task), participations=YEAR * _a_day(task)) for task in tasks]
+    events = [accounting.rounds(_dominating(task), participations=YEAR * _a_day(task)) for task in tasks]
     delta = limits.max_task_delta
-    composed = compose(events, adjacency=tasks[0].guarantee().adjacency).epsilon(delta)
+    composed = accounting.compose(events, adjacency=tasks[0].guarantee().adjacency).epsilon(delta)
     pure = sum(YEAR * _of_day(task) for task in tasks) if all(task.delta == 0 for task in tasks) else math.inf
     epsilon = min(pure, composed)
     return replace(
@@ -172,9 +169,9 @@ def days_until_cap(tasks: tuple[Task, ...]) -> int:
     return low
 
 
-def _dominating(task: Task) -> DpEvent:
+def _dominating(task: Task) -> accounting.DpEvent:
     """A period of a task for the accountant; what is ε-DP is dominated by a privacy loss of ±ε and nothing between."""
-    return DiscreteLaplaceDpEvent(task.epsilon, 1) if task.delta == 0 else task.event()
+    return accounting.DiscreteLaplaceDpEvent(task.epsilon, 1) if task.delta == 0 else task.event()
 
 
 def _a_day(task: Task) -> int:

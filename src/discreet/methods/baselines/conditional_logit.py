@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from discreet.data.news import Impressions
 
@@ -40,6 +39,8 @@ def fit_choice_weights(
         pull = np.bincount(slate, lost)[slate] * rest / np.maximum(total, 1e-300) - lost
         value = np.logaddexp(0, odds[clicked]).sum() / clicks + ridge * weights @ weights / 2
         return float(value), scaled.T @ pull / clicks + ridge * weights
+
+    from scipy.optimize import minimize  # half a second, which who only ranks need not wait for
 
     best = minimize(loss, np.zeros(features.shape[1]), jac=True, method="L-BFGS-B")
     return np.asarray(best.x / scale)

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from dp_accounting import DpEvent
-from dp_accounting.dp_event import DiscreteLaplaceDpEvent
 
 from discreet.data.news import Impressions
 from discreet.errors import DiscreetError
@@ -23,7 +21,7 @@ from discreet.methods.front_page.public_articles import PublicArticles
 from discreet.methods.front_page.weights import PUBLIC_WEIGHTS
 from discreet.methods.front_page.windows import DAY, Log, Window, noise_scale, released_windows
 from discreet.methods.method import Method, Scores, State, TrainingTask
-from discreet.privacy.accounting import calibrate, compose, rounds
+from discreet.privacy import accounting
 from discreet.privacy.accounting.zcdp import gaussian_rho, zcdp_epsilon
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 from discreet.privacy.mechanisms.lattice import zcdp_multiplier
@@ -235,15 +233,15 @@ def _lifetime(epsilon: float, delta: float, days: int) -> float:
     Discrete Laplace noise with a sensitivity of 1 has a privacy loss of ±ε and nothing between, as randomised response
     has, which dominates whatever is ε-DP.
     """
-    event = rounds(DiscreteLaplaceDpEvent(epsilon, 1), participations=days)
-    return min(days * epsilon, compose([event], adjacency=Adjacency.ZERO_OUT).epsilon(delta))
+    event = accounting.rounds(accounting.DiscreteLaplaceDpEvent(epsilon, 1), participations=days)
+    return min(days * epsilon, accounting.compose([event], adjacency=Adjacency.ZERO_OUT).epsilon(delta))
 
 
 @lru_cache(maxsize=64)
 def _daily_epsilon(epsilon: float, delta: float, days: int) -> float:
     """The largest ε of a day with which so many days cost at most `epsilon`."""
 
-    def of_life(noise: float) -> DpEvent:
-        return rounds(DiscreteLaplaceDpEvent(1 / noise, 1), participations=days)
+    def of_life(noise: float) -> accounting.DpEvent:
+        return accounting.rounds(accounting.DiscreteLaplaceDpEvent(1 / noise, 1), participations=days)
 
-    return max(epsilon / days, 1 / calibrate(of_life, epsilon, delta))
+    return max(epsilon / days, 1 / accounting.calibrate(of_life, epsilon, delta))

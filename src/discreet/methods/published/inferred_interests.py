@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from dp_accounting.dp_event import DiscreteLaplaceDpEvent
 from numpy.typing import NDArray
 
 from discreet.data.news import Impressions
@@ -21,7 +20,7 @@ from discreet.errors import DiscreetError
 from discreet.methods.click_reports.public import PublicSpace
 from discreet.methods.click_reports.public_side import PublicSide
 from discreet.methods.method import Method, Scores, State, TrainingTask
-from discreet.privacy.accounting import compose, rounds
+from discreet.privacy import accounting
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 from discreet.privacy.mechanisms.level_bits import LevelBits
 from discreet.privacy.noise import SimulatedNoise
@@ -147,5 +146,5 @@ class InferredInterests(Method):
 @lru_cache(maxsize=64)
 def _lifetime(epsilon: float, delta: float, releases: int) -> float:
     """What so many releases of a pure ε cost together; randomised response dominates each."""
-    event = rounds(DiscreteLaplaceDpEvent(epsilon, 1), participations=releases)
-    return min(releases * epsilon, compose([event], adjacency=Adjacency.SUBSTITUTE).epsilon(delta))
+    event = accounting.rounds(accounting.DiscreteLaplaceDpEvent(epsilon, 1), participations=releases)
+    return min(releases * epsilon, accounting.compose([event], adjacency=Adjacency.SUBSTITUTE).epsilon(delta))

@@ -11,6 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dp_accounting.dp_event import DiscreteLaplaceDpEvent, DpEvent, GaussianDpEvent, ZCDpEvent
+
     from discreet.privacy.accounting.composition import (
         Accountable,
         Composition,
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Accountable",
     "Composition",
+    "DiscreteLaplaceDpEvent",
+    "DpEvent",
+    "GaussianDpEvent",
+    "ZCDpEvent",
     "all_clicks",
     "calibrate",
     "compose",
@@ -39,6 +45,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"{__name__} has no '{name}'; it has {', '.join(__all__)}")
+    if name.endswith("DpEvent"):
+        from dp_accounting import dp_event
+
+        return getattr(dp_event, name)
     from discreet.privacy.accounting import composition
 
     return getattr(composition, name)

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from discreet.aggregation.noise import noise_deviation
 from discreet.aggregation.task import DAY, Kind, Per, Task
@@ -228,7 +228,7 @@ def differences(found: Mapping[str, Quality], windows: int) -> list[Difference]:
     first, *others = found.values() if found else (None,)
     metrics = ("clicks", "auc", "ndcg")
     made = []
-    width = float(norm.isf(LEVEL / 2 / max(1, len(others) * len(metrics) * windows)))
+    width = -float(ndtri(LEVEL / 2 / max(1, len(others) * len(metrics) * windows)))
     for other in others:
         for metric in metrics:
             control, treated = getattr(first, metric), getattr(other, metric)
