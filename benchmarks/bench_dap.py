@@ -25,7 +25,7 @@ from typing import Any
 from discreet.aggregation.contribution import Contribution
 from discreet.aggregation.dap.client import Client
 from discreet.aggregation.dap.collector import Collector, asking
-from discreet.aggregation.dap.files import read_key, read_token, write_key, write_secret
+from discreet.aggregation.dap.key_files import read_key, read_token, write_key, write_secret
 from discreet.aggregation.dap.messages import Report, ReportShare, UploadRequest, VerifyInit, VerifyResp, VerifyRespType
 from discreet.aggregation.task import Task
 from discreet.errors import DiscreetError

@@ -9,7 +9,7 @@ import pytest
 from dap_site import example_task
 from typer.testing import CliRunner
 
-from discreet.aggregation.dap import files
+from discreet.aggregation.dap import key_files as files
 from discreet.aggregation.dap.config import read_config
 from discreet.cli.aggregate import app
 from discreet.errors import InputError

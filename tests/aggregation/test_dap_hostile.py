@@ -16,9 +16,9 @@ from starlette.requests import Request
 
 from discreet.aggregation.contribution import Contribution
 from discreet.aggregation.dap import messages as m
-from discreet.aggregation.dap.app import leader_app
 from discreet.aggregation.dap.client import ReportRefusedError
 from discreet.aggregation.dap.hpke import input_share_info, seal
+from discreet.aggregation.dap.http_app import leader_app
 from discreet.aggregation.dap.problems import DapProblem, ProblemType, encode_id
 from discreet.aggregation.dap.transport import PeerError, Reply
 from discreet.errors import DiscreetError

@@ -19,7 +19,7 @@ from discreet.serving.addresses import listen, url_of
 from discreet.serving.endpoints import create_app
 from discreet.serving.http import http_server
 from discreet.serving.learning.experiment import Experiment, ExperimentArm, arm_names
-from discreet.serving.learning.quality import quality_task
+from discreet.serving.learning.quality_estimates import quality_task
 from discreet.serving.learning.window_store import ClosedWindow, WindowStore
 from discreet.serving.status import Running
 

@@ -18,9 +18,9 @@ from sums_tools import HELPER as SUMS_HELPER
 from sums_vectors import HELPER, vectors, verdicts
 
 from discreet.aggregation.contribution import Contribution
+from discreet.aggregation.dap.dap_sums import DapSums
 from discreet.aggregation.dap.hpke import generate_key
 from discreet.aggregation.dap.messages import HpkeConfigList
-from discreet.aggregation.dap.sums import DapSums
 from discreet.aggregation.task import Task
 from discreet.audits.hostile_server.publisher import WEEK, public_model
 

@@ -179,7 +179,7 @@ def test_methods_vendors_and_edges_are_loaded_without_an_engine() -> None:
         "vendors.sharing.coordinator",
         "edge.jobs",
         "edge.node.in_process",
-        "edge.vendor.trial",
+        "edge.vendor.local_nodes",
     )
     imports = "; ".join(f"import discreet.{module}" for module in modules)
     code = f"import sys; {imports}; print([m for m in sys.modules if 'flower' in m or 'flwr' in m])"

@@ -7,11 +7,11 @@ from discreet.audits.quality import ARMS, WindowCost, all_views
 from discreet.data.news import Impressions
 from discreet.edge.reader.history import Click, History
 from discreet.edge.reader.sums.measures import MEASURES, Observed
-from discreet.edge.reader.sums.quality import GAINS, measured
+from discreet.edge.reader.sums.view_quality import GAINS, measured
 from discreet.edge.reader.views import VIEW, Experiment, View
 from discreet.evaluation.metrics import ranking_metrics
 from discreet.protocol.quality_cells import EVERYBODY, LATTICE, MEASURE, quality_cells
-from discreet.serving.learning.quality import quality_task
+from discreet.serving.learning.quality_estimates import quality_task
 
 TASK = quality_task(ARMS, 0.1, start=0, windows=3)
 PLACES = {cell: place for place, cell in enumerate(quality_cells(ARMS))}

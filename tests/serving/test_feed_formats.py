@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from discreet.errors import DiscreetError
 from discreet.protocol.check import check
 from discreet.serving.feeds import apart
-from discreet.serving.feeds.articles import MAX_ABSTRACT, articles_of, plain_text
+from discreet.serving.feeds.feed_articles import MAX_ABSTRACT, articles_of, plain_text
 from discreet.serving.feeds.formats import read_feed
 
 NOW = 1_800_000_000

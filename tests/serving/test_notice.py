@@ -8,7 +8,7 @@ from served_world import StandInModel, small_world
 
 from discreet.privacy.ledger import Schedule
 from discreet.serving.about import Offer
-from discreet.serving.learning.trial import WARNING
+from discreet.serving.learning.one_process_trial import WARNING
 from discreet.serving.notice import WORDS, notice_of
 from discreet.serving.public_model import PublicModel
 

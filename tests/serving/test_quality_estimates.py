@@ -13,7 +13,7 @@ from discreet.errors import DiscreetError
 from discreet.privacy.noise import SimulatedNoise
 from discreet.protocol.quality_cells import EVERYBODY, MEASURE, quality_cells
 from discreet.serving.learning.experiment import Experiment, ExperimentArm, arm_names, read_experiment
-from discreet.serving.learning.quality import (
+from discreet.serving.learning.quality_estimates import (
     MeasuredWindow,
     Quality,
     differences,

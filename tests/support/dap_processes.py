@@ -15,7 +15,7 @@ from pathlib import Path
 from dap_site import example_task
 
 from discreet.aggregation.dap.collector import Collector, asking
-from discreet.aggregation.dap.files import read_key, read_token, write_key, write_secret
+from discreet.aggregation.dap.key_files import read_key, read_token, write_key, write_secret
 from discreet.aggregation.task import Task
 
 PATIENCE = 900.0

@@ -10,17 +10,17 @@ import numpy as np
 from starlette.testclient import TestClient
 
 from discreet.aggregation.contribution import Contribution
+from discreet.aggregation.dap.aggregator_store import Store
 from discreet.aggregation.dap.agreement import Agreement
-from discreet.aggregation.dap.app import helper_app, leader_app
 from discreet.aggregation.dap.client import Client
 from discreet.aggregation.dap.collector import Collector, asked
 from discreet.aggregation.dap.helper import Helper
 from discreet.aggregation.dap.hpke import generate_key
+from discreet.aggregation.dap.http_app import helper_app, leader_app
 from discreet.aggregation.dap.leader import Leader
 from discreet.aggregation.dap.leader_store import LeaderStore
 from discreet.aggregation.dap.messages import Role
 from discreet.aggregation.dap.shares import Sealing
-from discreet.aggregation.dap.store import Store
 from discreet.aggregation.dap.tables import open_engine
 from discreet.aggregation.dap.transport import Peer, PeerError, Reply
 from discreet.aggregation.dap.worker import Worker

@@ -18,7 +18,7 @@ from postgres_cluster import fresh_database
 
 from discreet.aggregation.dap.client import Client
 from discreet.aggregation.dap.collector import Collector, asked
-from discreet.aggregation.dap.files import read_key, read_token
+from discreet.aggregation.dap.key_files import read_key, read_token
 from discreet.aggregation.dap.transport import Peer
 
 TOKEN = "administrator-of-the-test"

@@ -23,7 +23,7 @@ from discreet.data.shown_articles import ShownArticles
 from discreet.serving.addresses import listen, url_of
 from discreet.serving.aggregation import mount_leader
 from discreet.serving.foreign_pages import ForeignPages
-from discreet.serving.learning import trial
+from discreet.serving.learning import one_process_trial as trial
 from discreet.serving.learning.public_terms import PublicTerms
 from discreet.serving.learning.window_learner import WindowLearner
 from discreet.serving.public_tasks import has_window_cells

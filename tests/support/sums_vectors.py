@@ -33,7 +33,7 @@ from discreet.errors import DiscreetError
 from discreet.privacy.filter import Spent
 from discreet.protocol.check import check
 from discreet.protocol.quality_cells import EVERYBODY, MEASURE, quality_cells
-from discreet.serving.learning.quality import quality_task
+from discreet.serving.learning.quality_estimates import quality_task
 
 KINDS = ("count", "sum", "sumvec", "histogram", "multihot")
 LEADER, HELPER = "https://leader.example/dap", "https://helper.example/"

@@ -7,14 +7,14 @@ from small_log import make_impressions, make_table
 
 from discreet.errors import DiscreetError
 from discreet.models.model_registry import make_model
-from discreet.training import device
+from discreet.training import torch_device as device
 from discreet.training.clients import Clients
-from discreet.training.device import chosen_device, moved, use_device
 from discreet.training.dropout import Dropout
 from discreet.training.layout import compact
 from discreet.training.network import Network
 from discreet.training.objective import Objective, gradient_of
 from discreet.training.stacked import stack
+from discreet.training.torch_device import chosen_device, moved, use_device
 
 SIZES = {"size": 8, "query_size": 6, "history_length": 10, "title_words": 9, "word_size": 5, "dropout": 0.2}
 

@@ -15,11 +15,11 @@ from discreet.privacy.guarantee import Status, Unit
 from discreet.vendors.implicit.ease import fit_rows
 from discreet.vendors.implicit.popularity import PopularItems
 from discreet.vendors.implicit.sharing import RankingSharing
-from discreet.vendors.implicit.sharing.contributions import unit_rows
-from discreet.vendors.implicit.sharing.plan import directions
+from discreet.vendors.implicit.sharing.purchase_contributions import unit_rows
+from discreet.vendors.implicit.sharing.purchase_plan import directions
+from discreet.vendors.implicit.sharing.purchase_reading import GramOfOthers, gram_of_others
+from discreet.vendors.implicit.sharing.purchase_rounds import Sales, SalesPairs, SalesProjections
 from discreet.vendors.implicit.sharing.ranking_sharing import WithOthers
-from discreet.vendors.implicit.sharing.reading import GramOfOthers, gram_of_others
-from discreet.vendors.implicit.sharing.rounds import Sales, SalesPairs, SalesProjections
 from discreet.vendors.partition import partition, pooled
 from discreet.vendors.sharing.contributions import UNIT
 from discreet.vendors.sharing.sharing_budget import SharingBudget

@@ -11,9 +11,9 @@ from sharing_consortium import job_for, parts, write_csv
 
 from discreet.cli import run
 from discreet.data.synthetic.rating_world import ratings_world
+from discreet.edge.vendor.local_nodes import hosts_in_process
 from discreet.edge.vendor.own_model import open_reader
 from discreet.edge.vendor.own_ratings import on_catalogue, vendor_ratings
-from discreet.edge.vendor.trial import hosts_in_process
 from discreet.nodes import LocalNodes
 from discreet.nodes.configuration import read_node
 from discreet.nodes.flower.flower_configuration import write_deployment

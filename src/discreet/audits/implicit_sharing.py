@@ -10,8 +10,8 @@ from discreet.audits.sharing import user_added, vendor_of
 from discreet.data.ratings import Ratings
 from discreet.privacy.guarantee import Status
 from discreet.privacy.noise import SimulatedNoise
-from discreet.vendors.implicit.sharing.plan import converse
-from discreet.vendors.implicit.sharing.rounds import Sales, SalesPairs, SalesProjections
+from discreet.vendors.implicit.sharing.purchase_plan import converse
+from discreet.vendors.implicit.sharing.purchase_rounds import Sales, SalesPairs, SalesProjections
 from discreet.vendors.sharing.contributions import Integers
 from discreet.vendors.sharing.sharing_budget import SharingBudget
 from discreet.vendors.sharing.sharing_rounds import Round, Vendor

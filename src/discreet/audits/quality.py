@@ -17,7 +17,7 @@ from discreet.edge.reader.sums.measures import MEASURES, Observed
 from discreet.edge.reader.views import View
 from discreet.privacy.guarantee import Status
 from discreet.protocol.quality_cells import EVERYBODY, quality_cells
-from discreet.serving.learning.quality import quality_task
+from discreet.serving.learning.quality_estimates import quality_task
 
 ARMS = (EVERYBODY, "0123456789abcdef/a", "0123456789abcdef/b")
 

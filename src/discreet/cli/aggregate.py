@@ -81,7 +81,7 @@ def keygen(
 
     Example: discreet aggregate keygen helper.key
     """
-    from discreet.aggregation.dap.files import public_path, write_key, write_secret
+    from discreet.aggregation.dap.key_files import public_path, write_key, write_secret
 
     if secret:
         write_secret(file)
@@ -107,7 +107,7 @@ def collect(
     Example: discreet aggregate collect clicks.json --window 7 --key collector.key --token-file collector.token
     """
     from discreet.aggregation.dap.collector import Collector, asking
-    from discreet.aggregation.dap.files import read_key, read_task, read_token
+    from discreet.aggregation.dap.key_files import read_key, read_task, read_token
 
     terms = read_task(task)
     found = Collector(read_key(key), asking(read_token(token_file), authorities)).collect(terms, window)
@@ -154,8 +154,8 @@ def terms(
     from discreet.files import replacing_file
     from discreet.methods.front_page.windows import popularity_task
     from discreet.serving.learning.experiment import arm_names
-    from discreet.serving.learning.quality import quality_name, quality_task
-    from discreet.serving.learning.trial import ROOM
+    from discreet.serving.learning.one_process_trial import ROOM
+    from discreet.serving.learning.quality_estimates import quality_name, quality_task
 
     today = int(time.time()) // DAY * DAY
     addresses = {"start": today, "leader": leader, "helper": helper}

@@ -98,7 +98,7 @@ def compare(
     from discreet.methods.method import TrainingTask
     from discreet.methods.method_registry import BASELINES
     from discreet.methods.published.paper_presets import paper_preset
-    from discreet.training.device import use_device
+    from discreet.training.torch_device import use_device
 
     use_device(device)
     given = {**parse_settings(settings, several=True), **({"model": model} if model else {})}

@@ -55,7 +55,7 @@ def evaluate(
     from discreet.methods.in_rounds import InRounds
     from discreet.methods.method import TrainingTask
     from discreet.methods.run import Run
-    from discreet.training.device import use_device
+    from discreet.training.torch_device import use_device
 
     use_device(device)
     trained = Run.load(run)

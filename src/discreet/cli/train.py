@@ -127,7 +127,7 @@ def train(
     from discreet.methods.published.paper_presets import PAPER_PRESETS
     from discreet.methods.run import Run
     from discreet.methods.training import federated, train_to_run
-    from discreet.training.device import use_device
+    from discreet.training.torch_device import use_device
 
     use_device(device)
     paper = PAPER_PRESETS.get(preset or "")

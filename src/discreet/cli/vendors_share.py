@@ -114,7 +114,7 @@ def share(
     if superlink is not None:
         share_on_deployment(job, superlink, out, timeout)
     else:
-        from discreet.edge.vendor.trial import trial_nodes, vendor_nodes
+        from discreet.edge.vendor.local_nodes import trial_nodes, vendor_nodes
 
         if ratings is not None:
             trial_nodes(nodes_folder, ratings, len(nodes))
@@ -229,7 +229,7 @@ def vendors_nodes(vendors: int | None, engine: EngineChoice, superlink: Path | N
 
 def share_on_one_machine(job: ShareJob, engine: EngineChoice, folder: Path, out: Path, timeout: float) -> None:
     """Run the job with the nodes of `folder`: in this process, or each in one of its own."""
-    from discreet.edge.vendor.trial import hosts_in_process, hosts_in_processes
+    from discreet.edge.vendor.local_nodes import hosts_in_process, hosts_in_processes
     from discreet.nodes import LocalNodes
     from discreet.vendors.sharing.coordinator import share_over
 
@@ -259,9 +259,9 @@ def rehearse(epsilon: float, delta: float, vendors: int, engine: EngineChoice, t
     from tempfile import TemporaryDirectory
 
     from discreet.data.synthetic.rating_world import ratings_world, write_ratings
+    from discreet.edge.vendor.local_nodes import trial_nodes
     from discreet.edge.vendor.own_model import gain, open_reader
     from discreet.edge.vendor.own_ratings import on_catalogue, vendor_ratings
-    from discreet.edge.vendor.trial import trial_nodes
     from discreet.nodes.configuration import read_node
     from discreet.vendors.gibbs import GibbsMF
     from discreet.vendors.sharing.job import ShareJob

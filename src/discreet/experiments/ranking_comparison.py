@@ -18,7 +18,7 @@ from discreet.errors import DiscreetError
 from discreet.evaluation.beyond import BEYOND, beyond_accuracy
 from discreet.evaluation.metrics import METRICS, RankingMetrics, ranking_metrics
 from discreet.experiments.cache import MeasurementCache
-from discreet.experiments.jobs import side_by_side
+from discreet.experiments.parallel_trainings import side_by_side
 from discreet.experiments.provenance import own_code
 from discreet.experiments.ranking_results import Comparison, MethodResult
 from discreet.methods.baselines import Baseline

@@ -19,11 +19,11 @@ from discreet.methods.method import Scores
 from discreet.models.features import ArticleTable, encode_all
 from discreet.privacy.guarantee import Guarantee
 from discreet.progress import track
-from discreet.training.device import moved
 from discreet.training.layout import by_length, compact, gather, history_bucket
 from discreet.training.network import Network
 from discreet.training.objective import Objective
 from discreet.training.samples import ANONYMOUS, Samples, position_in_group, spans
+from discreet.training.torch_device import moved
 
 _HISTORIES = 1024  # encoded at a time
 _PAIRS = 1 << 17  # candidates scored at a time

@@ -11,7 +11,7 @@ LATTICE = 1000
 METRICS = ("AUC", "1-AUC", "nDCG@10", "click", "no click")
 """After the name of the arm."""
 MAX_TOTAL = 3
-"""What the values of a reader sum to at most, in means (`edge.reader.sums.quality` has the proof)."""
+"""What the values of a reader sum to at most, in means (`edge.reader.sums.view_quality` has the proof)."""
 EVERYBODY = "everybody"
 """The arm of a device in no experiment."""
 

@@ -17,9 +17,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp
 
-from discreet.aggregation.dap.app import Admission, helper_app, leader_app
 from discreet.aggregation.dap.collector import Collector
 from discreet.aggregation.dap.config import Config
+from discreet.aggregation.dap.http_app import Admission, helper_app, leader_app
 from discreet.aggregation.dap.messages import CollectionJobReq, CollectionJobResp
 from discreet.aggregation.dap.problems import DapProblem
 from discreet.aggregation.dap.transport import POLL_SECONDS, PeerError

@@ -19,7 +19,7 @@ from discreet.privacy.filter import Spent
 from discreet.privacy.guarantee import Guarantee, Scope
 from discreet.protocol.check import limits
 from discreet.serving.learning.model_versions import ModelVersions
-from discreet.serving.learning.quality import MeasuredWindow, differences, qualities
+from discreet.serving.learning.quality_estimates import MeasuredWindow, differences, qualities
 from discreet.serving.learning.window_store import WindowStore
 from discreet.serving.server_store import ServerStore
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from discreet.models.news_model import ArticleBatch, NewsModel
-from discreet.training.device import chosen_device
 from discreet.training.objective import Parameters
+from discreet.training.torch_device import chosen_device
 
 
 class Network:

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from discreet.models.features import ArticleTable
-from discreet.training.device import moved
 from discreet.training.dropout import Dropout
 from discreet.training.layout import RoundLayout, compact
 from discreet.training.network import Network
 from discreet.training.objective import Objective, Parameters, gradient_of
 from discreet.training.samples import ANONYMOUS, Samples
 from discreet.training.stacked import stack
+from discreet.training.torch_device import moved
 
 STACKED_WORK = 3e8
 """Below so many parameters × words of a client, clients are computed side by side (measured; see the benchmark)."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
+from discreet.aggregation.dap.aggregator_store import Batch
 from discreet.aggregation.dap.agreement import Agreement
 from discreet.aggregation.dap.batches import check_collection, decoded, id_of
 from discreet.aggregation.dap.leader import Leader
@@ -22,7 +23,6 @@ from discreet.aggregation.dap.messages import (
     Interval,
 )
 from discreet.aggregation.dap.problems import DapProblem, ProblemType, encode_id
-from discreet.aggregation.dap.store import Batch
 from discreet.aggregation.dap.transport import PeerError
 from discreet.aggregation.dap.wire import MessageError
 

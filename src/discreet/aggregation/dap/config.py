@@ -8,15 +8,15 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_type_hints
 
+from discreet.aggregation.dap.aggregator_store import Store
 from discreet.aggregation.dap.agreement import Agreement
-from discreet.aggregation.dap.files import read_key, read_public_key, read_task, read_token, read_verify_key
 from discreet.aggregation.dap.helper import Helper
 from discreet.aggregation.dap.hpke import HpkeKey
+from discreet.aggregation.dap.key_files import read_key, read_public_key, read_task, read_token, read_verify_key
 from discreet.aggregation.dap.leader import Leader
 from discreet.aggregation.dap.leader_store import LeaderStore
 from discreet.aggregation.dap.messages import Role
 from discreet.aggregation.dap.shares import Sealing
-from discreet.aggregation.dap.store import Store
 from discreet.aggregation.dap.tables import open_engine
 from discreet.aggregation.dap.transport import Peer
 from discreet.errors import InputError

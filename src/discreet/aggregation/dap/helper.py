@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import delete, insert, select
 
+from discreet.aggregation.dap.aggregator_store import Counted, Store
 from discreet.aggregation.dap.agreement import Agreement
 from discreet.aggregation.dap.batches import (
     check_collection,
@@ -33,7 +34,6 @@ from discreet.aggregation.dap.messages import (
 )
 from discreet.aggregation.dap.problems import DapProblem, ProblemType
 from discreet.aggregation.dap.shares import Sealing
-from discreet.aggregation.dap.store import Counted, Store
 from discreet.aggregation.dap.tables import answers
 from discreet.aggregation.prio3 import VerifierInput
 from discreet.aggregation.prio3.ping_pong import FinishedWithOutbound, helper_init

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from discreet.aggregation.dap.aggregator_store import Counted
 from discreet.aggregation.dap.agreement import Agreement
 from discreet.aggregation.dap.batches import decoded
 from discreet.aggregation.dap.leader_store import LeaderStore, Uploaded
@@ -25,7 +26,6 @@ from discreet.aggregation.dap.messages import (
 )
 from discreet.aggregation.dap.problems import DapProblem, ProblemType, encode_id
 from discreet.aggregation.dap.shares import Sealing
-from discreet.aggregation.dap.store import Counted
 from discreet.aggregation.dap.transport import Peer, PeerError
 from discreet.aggregation.dap.wire import MessageError
 from discreet.aggregation.prio3 import InvalidReportError

@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
+from discreet.aggregation.dap.aggregator_store import Batch, Counted, Store
 from discreet.aggregation.dap.messages import Interval, ReportError
 from discreet.aggregation.dap.problems import ProblemType
-from discreet.aggregation.dap.store import Batch, Counted, Store
 from discreet.aggregation.dap.tables import collections, jobs, reports
 from discreet.aggregation.prio3 import Prio3
 

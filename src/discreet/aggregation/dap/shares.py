@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
+from discreet.aggregation.dap.aggregator_store import MAX_SKEW_SECONDS, Words
 from discreet.aggregation.dap.agreement import Agreement
 from discreet.aggregation.dap.hpke import DecryptError, HpkeKey, aggregate_share_info, input_share_info, seal, unseal
 from discreet.aggregation.dap.messages import (
@@ -16,7 +17,6 @@ from discreet.aggregation.dap.messages import (
     ReportMetadata,
     Role,
 )
-from discreet.aggregation.dap.store import MAX_SKEW_SECONDS, Words
 from discreet.aggregation.dap.wire import MessageError
 from discreet.aggregation.noise import add_to_share, share_noise
 from discreet.aggregation.prio3 import VerifierInput

@@ -13,7 +13,7 @@ import sys
 
 from discreet.errors import DiscreetError
 from discreet.serving.api_messages import NewArticle
-from discreet.serving.feeds.articles import Feed, FeedProblem
+from discreet.serving.feeds.feed_articles import Feed, FeedProblem
 from discreet.serving.feeds.formats import read_feed
 
 SECONDS = 300.0

@@ -13,10 +13,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from discreet.errors import DiscreetError
 from discreet.serving.api_messages import NewArticle
 from discreet.serving.feeds.apart import read_apart
-from discreet.serving.feeds.articles import Feed
+from discreet.serving.feeds.feed_articles import Feed
+from discreet.serving.feeds.feed_store import FeedState, FeedStore, feed_name
 from discreet.serving.feeds.fetch import FetchError, Version, fetch, require_address
 from discreet.serving.feeds.formats import read_feed
-from discreet.serving.feeds.store import FeedState, FeedStore, feed_name
 from discreet.serving.logs import log, log_exception
 from discreet.serving.server_store import ServerStore, Waiting
 from discreet.version import __version__

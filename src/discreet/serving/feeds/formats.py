@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from discreet.errors import DiscreetError
-from discreet.serving.feeds.articles import Entries, Feed, Fields, articles_of
+from discreet.serving.feeds.feed_articles import Entries, Feed, Fields, articles_of
 from discreet.serving.feeds.fetch import is_url
 from discreet.serving.feeds.sitemap import sitemap_entries
 from discreet.serving.feeds.syndication import syndication_entries

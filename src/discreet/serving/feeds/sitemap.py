@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from xml.parsers import expat
 
 from discreet.errors import DiscreetError
-from discreet.serving.feeds.articles import Fields
+from discreet.serving.feeds.feed_articles import Fields
 
 _FIELDS = {
     "loc": "url",

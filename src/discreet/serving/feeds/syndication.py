@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 import feedparser
 
 from discreet.errors import DiscreetError
-from discreet.serving.feeds.articles import Entries, Fields
+from discreet.serving.feeds.feed_articles import Entries, Fields
 from discreet.serving.feeds.fetch import is_url
 
 _DECLARED = re.compile(r"<!ENTITY", re.IGNORECASE)

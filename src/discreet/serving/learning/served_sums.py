@@ -15,9 +15,9 @@ from discreet.protocol.quality_cells import quality_cells
 from discreet.serving.addresses import Proxies
 from discreet.serving.aggregation import Aggregator, Background, mount_leader, open_leader
 from discreet.serving.learning.experiment import Experiment, arm_names
+from discreet.serving.learning.one_process_trial import FOLDER, WARNING, open_trial, trial_guarantee
 from discreet.serving.learning.public_terms import PublicTerms
-from discreet.serving.learning.quality import measures_quality
-from discreet.serving.learning.trial import FOLDER, WARNING, open_trial, trial_guarantee
+from discreet.serving.learning.quality_estimates import measures_quality
 from discreet.serving.learning.window_learner import WindowLearner, teaches
 from discreet.serving.logs import log
 from discreet.serving.public_tasks import publish_cells, read_cells

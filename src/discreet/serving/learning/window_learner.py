@@ -17,7 +17,7 @@ from discreet.aggregation.task import OF_EACH_WINDOW, Task
 from discreet.errors import DiscreetError
 from discreet.methods.front_page.count_likelihood import CountLikelihood
 from discreet.serving.learning.model_versions import NewVersion
-from discreet.serving.learning.quality import measures_quality
+from discreet.serving.learning.quality_estimates import measures_quality
 from discreet.serving.learning.sum_popularity import SumPopularity, expected_shares, learnt_from
 from discreet.serving.learning.window_store import ClosedWindow, WindowStore
 from discreet.serving.logs import log, log_exception, log_seldom

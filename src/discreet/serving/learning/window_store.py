@@ -21,7 +21,7 @@ from discreet.aggregation.sums import NoisySum
 from discreet.aggregation.task import Task
 from discreet.serving.database_tables import collected, learnt, windows
 from discreet.serving.learning.model_versions import ModelVersions, NewVersion
-from discreet.serving.learning.quality import MeasuredWindow, measures_quality
+from discreet.serving.learning.quality_estimates import MeasuredWindow, measures_quality
 from discreet.serving.server_store import ServerStore
 
 

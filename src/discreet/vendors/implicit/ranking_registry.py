@@ -8,13 +8,13 @@ from discreet.vendors.implicit.ranking_method import RankingMethod
 METHODS: Registry[type[RankingMethod]] = Registry(
     "vendors' method for implicit feedback",
     {
-        "local": "discreet.vendors.implicit.baselines:LocalRanking",
-        "full": "discreet.vendors.implicit.baselines:FullRanking",
+        "local": "discreet.vendors.implicit.ranking_baselines:LocalRanking",
+        "full": "discreet.vendors.implicit.ranking_baselines:FullRanking",
         "sharing": "discreet.vendors.implicit.sharing:RankingSharing",
         "dp_ials": "discreet.vendors.implicit.dp_ials:DPIALS",
-        "popularity": "discreet.vendors.implicit.baselines:LocalPopularity",
-        "ease": "discreet.vendors.implicit.baselines:LocalEASE",
-        "ials": "discreet.vendors.implicit.baselines:LocalIALS",
+        "popularity": "discreet.vendors.implicit.ranking_baselines:LocalPopularity",
+        "ease": "discreet.vendors.implicit.ranking_baselines:LocalEASE",
+        "ials": "discreet.vendors.implicit.ranking_baselines:LocalIALS",
     },
     check_frozen,
 )

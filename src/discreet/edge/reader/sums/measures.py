@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.aggregation.task import Kind, Task
-from discreet.edge.reader.sums.quality import ranking_quality
+from discreet.edge.reader.sums.view_quality import ranking_quality
 from discreet.edge.reader.views import View
 from discreet.protocol import quality_cells
 

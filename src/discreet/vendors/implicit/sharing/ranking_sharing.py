@@ -19,8 +19,8 @@ from discreet.privacy.noise import SimulatedNoise
 from discreet.vendors.implicit.ease import fit_rows
 from discreet.vendors.implicit.item_ranker import ItemRanker
 from discreet.vendors.implicit.ranking_method import RankingMethod
-from discreet.vendors.implicit.sharing.plan import converse
-from discreet.vendors.implicit.sharing.reading import GramOfOthers, gram_of_others
+from discreet.vendors.implicit.sharing.purchase_plan import converse
+from discreet.vendors.implicit.sharing.purchase_reading import GramOfOthers, gram_of_others
 from discreet.vendors.implicit.tuning import ALL_MODELS, RankingModel, best_of
 from discreet.vendors.partition import Distribution, Level
 from discreet.vendors.sharing.contributions import Integers

@@ -1,6 +1,6 @@
 /**
  * How good the device's own ranking was in a window: five whole numbers, of what it showed and what was clicked. The twin of
- * `edge/reader/sums/quality.py`, which has the theorem; all arithmetic is in whole numbers.
+ * `edge/reader/sums/view_quality.py`, which has the theorem; all arithmetic is in whole numbers.
  */
 
 import { nothing } from "./task.js";

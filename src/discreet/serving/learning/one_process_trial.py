@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from discreet.aggregation.dap.config import Config
-from discreet.aggregation.dap.files import public_path, read_task, write_key, write_secret
+from discreet.aggregation.dap.key_files import public_path, read_task, write_key, write_secret
 from discreet.aggregation.task import DAY, Task
 from discreet.errors import DiscreetError
 from discreet.files import replacing_file
@@ -29,7 +29,7 @@ from discreet.serving.gate import Gate, Metrics
 from discreet.serving.http import http_server, within_reach
 from discreet.serving.learning.experiment import Experiment, arm_names
 from discreet.serving.learning.public_terms import PublicTerms
-from discreet.serving.learning.quality import quality_name, quality_task
+from discreet.serving.learning.quality_estimates import quality_name, quality_task
 from discreet.serving.limits import ServerLimits
 from discreet.serving.status import TRIAL
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.vendors.implicit.sharing.contributions import unit_rows
-from discreet.vendors.implicit.sharing.rounds import SalesProjections
+from discreet.vendors.implicit.sharing.purchase_contributions import unit_rows
+from discreet.vendors.implicit.sharing.purchase_rounds import SalesProjections
 from discreet.vendors.sharing.contributions import UNIT, Floats, Integers
 from discreet.vendors.sharing.sharing_budget import SharingBudget
 from discreet.vendors.sharing.sharing_rounds import Answered, others

@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from typing import Any, TypeVar
 
 from discreet import plugins
-from discreet.training.device import chosen_device, use_device
+from discreet.training.torch_device import chosen_device, use_device
 
 Given = TypeVar("Given")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.vendors.implicit.sharing import contributions
+from discreet.vendors.implicit.sharing import purchase_contributions as contributions
 from discreet.vendors.sharing.contributions import UNIT, Floats, Integers
 
 _MAX_LOADING = 1e3

@@ -1,7 +1,7 @@
 """How good the ranking is, from noised sums of what devices measured of their own views: means with standard errors.
 
-With M the lattice, a reader who has an AUC a gives M·a and M − M·a (`edge.reader.sums.quality`). Let A and B be their
-noised sums. Then n = (A + B)/M estimates how many readers had one, and r = A/(A + B) their mean AUC. By the delta
+With M the lattice, a reader who has an AUC a gives M·a and M − M·a (`edge.reader.sums.view_quality`). Let A and B be
+their noised sums. Then n = (A + B)/M estimates how many readers had one, and r = A/(A + B) their mean AUC. By the delta
 method, with σ² the variance of the noise in one value, which is public,
 
     var r ≈ ((1 − r)² + r²)·σ²/(A + B)²  +  r(1 − r)/n.

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from discreet.vendors.implicit.sharing.rounds import Sales, SalesPairs, SalesProjections
+from discreet.vendors.implicit.sharing.purchase_rounds import Sales, SalesPairs, SalesProjections
 from discreet.vendors.sharing.contributions import UNIT, Floats
 from discreet.vendors.sharing.sharing_budget import SharingBudget
 from discreet.vendors.sharing.sharing_rounds import Answered, Ask, Round
