@@ -8,7 +8,7 @@ from discreet.data.news import Impressions
 from discreet.edge.reader.history import Click, History
 from discreet.edge.reader.sums.measures import MEASURES, Observed
 from discreet.edge.reader.sums.view_quality import GAINS, measured
-from discreet.edge.reader.views import VIEW, Experiment, View
+from discreet.edge.reader.views import VIEW, OfferedExperiment, View
 from discreet.evaluation.metrics import ranking_metrics
 from discreet.protocol.quality_cells import EVERYBODY, LATTICE, MEASURE, quality_cells
 from discreet.serving.learning.quality_estimates import quality_task
@@ -66,7 +66,7 @@ def test_a_click_counts_in_the_latest_view_that_had_its_article():
 
 def test_a_device_draws_its_arm_by_its_own_secret_and_keeps_it():
     fields = {"id": "0123456789abcdef", "arms": [{"name": n, "popularity": 1.0, "content": 1.0} for n in "abc"]}
-    experiment = Experiment.from_json(fields)
+    experiment = OfferedExperiment.from_json(fields)
     drawn = [experiment.drawn(number.to_bytes(32, "big")).name for number in range(900)]
     assert drawn == [experiment.drawn(number.to_bytes(32, "big")).name for number in range(900)]
     assert min(drawn.count(f"0123456789abcdef/{n}") for n in "abc") > 250

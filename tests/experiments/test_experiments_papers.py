@@ -12,7 +12,7 @@ from discreet.cli import run
 from discreet.data.synthetic import news_world
 from discreet.evaluation.metrics import METRICS
 from discreet.experiments.cache import MeasurementCache
-from discreet.experiments.papers.cells import Cell, Plan, Statement, measure_plan
+from discreet.experiments.papers.cells import PaperCell, PaperStatement, Plan, measure_plan
 from discreet.experiments.papers.fednewsrec_paper import figure_6
 from discreet.experiments.papers.news_experiments import NEWS_EXPERIMENTS
 from discreet.experiments.papers.scale import SCALES, Scale, scale_of
@@ -73,14 +73,14 @@ def test_a_curve_is_drawn_once_and_kept(task: TrainingTask, tmp_path: Path) -> N
 
 
 def test_a_verdict_follows_the_paired_difference(task: TrainingTask) -> None:
-    content, random = Cell("content", make_method("content", {})), Cell("random", make_method("random", {}))
+    content, random = PaperCell("content", make_method("content", {})), PaperCell("random", make_method("random", {}))
     good, bad = ("content", 0.0), ("random", 0.0)
     statements = [
-        Statement("right", good, bad),
-        Statement("wrong", bad, good),
-        Statement("same", good, good, alike=True),
-        Statement("unlike", good, bad, alike=True),
-        Statement("open", good, good),
+        PaperStatement("right", good, bad),
+        PaperStatement("wrong", bad, good),
+        PaperStatement("same", good, good, alike=True),
+        PaperStatement("unlike", good, bad, alike=True),
+        PaperStatement("open", good, good),
     ]
     verdicts = measure_plan("words", task, Plan([content, random], statements), [0], MeasurementCache()).verdicts()
     outcomes = ["comes out", "the opposite comes out", "comes out", "does not come out", "is not decided"]
@@ -94,8 +94,8 @@ def test_serving_budgets_share_one_training(task: TrainingTask, monkeypatch: pyt
     monkeypatch.setattr(
         type(method), "train", lambda self, *rest, **more: trained.append(self) or train(self, *rest, **more)
     )
-    cells = [Cell("a", ONE_ROUND.method("privaterec", "nrms", epsilon_serving=x), x=x) for x in (1.0, 10.0)]
-    cells.append(Cell("a", method, x=100.0))
+    cells = [PaperCell("a", ONE_ROUND.method("privaterec", "nrms", epsilon_serving=x), x=x) for x in (1.0, 10.0)]
+    cells.append(PaperCell("a", method, x=100.0))
     measure_plan("serving", task, Plan(cells, [], "ε"), [0], MeasurementCache())
     assert len(trained) == 1
 

@@ -28,7 +28,7 @@ from discreet.audits.hostile_server.lies import ODD
 from discreet.edge.reader.history import Click, History
 from discreet.edge.reader.sums.floors import Floors
 from discreet.edge.reader.sums.measures import MEASURES, Observed
-from discreet.edge.reader.views import VIEW, Experiment, View
+from discreet.edge.reader.views import VIEW, OfferedExperiment, View
 from discreet.errors import DiscreetError
 from discreet.privacy.filter import Spent
 from discreet.protocol.check import check
@@ -187,7 +187,7 @@ def arms(rng: Random) -> list[dict[str, Any]]:
         several = [{"name": f"arm{i}", "popularity": 1.0, "content": 0.5} for i in range(2 + number % 5)]
         fields = {"id": rng.randbytes(8).hex(), "name": "which", "arms": several}
         secret = rng.randbytes(32)
-        drawn = Experiment.from_json(fields).drawn(secret).name
+        drawn = OfferedExperiment.from_json(fields).drawn(secret).name
         made.append({"secret": list(secret), "experiment": fields, "drawn": drawn})
     return made
 

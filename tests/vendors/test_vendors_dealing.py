@@ -6,7 +6,7 @@ from small_ratings import random_ratings
 
 from discreet.data.synthetic.rating_world import ratings_world
 from discreet.errors import DiscreetError
-from discreet.vendors.dealing import Dealing, Kind
+from discreet.vendors.dealing import Dealing, PartitionKind
 from discreet.vendors.own_files import on_one_catalogue, together
 from discreet.vendors.partition import Distribution, partition
 
@@ -75,7 +75,7 @@ def test_what_cannot_be_dealt_so_is_refused():
     with pytest.raises(DiscreetError, match="horizontal"):
         parts("taste", distribution=Distribution.VERTICAL)
     with pytest.raises(DiscreetError, match="no genres"):
-        partition(random_ratings(1, users=20, items=10), 2, dealing=Dealing(Kind.GENRE))
+        partition(random_ratings(1, users=20, items=10), 2, dealing=Dealing(PartitionKind.GENRE))
     assert str(Dealing.parse("overlap=0.25")) == "overlap=0.25"
 
 

@@ -26,7 +26,7 @@ from discreet.privacy.guarantee import Adjacency, Adversary, Unit
 from discreet.privacy.mechanisms.averages import DPAverage, DPItemAverages
 from discreet.privacy.noise import SimulatedNoise
 from discreet.progress import track
-from discreet.vendors.dealing import Dealing, Kind
+from discreet.vendors.dealing import Dealing, PartitionKind
 from discreet.vendors.gibbs import GibbsMF
 from discreet.vendors.methods.baselines import Full, ItemMeans, Local, Means, PooledUsers
 from discreet.vendors.methods.cmf import CMF
@@ -141,7 +141,7 @@ class ReproductionSettings:
 
 
 @dataclass(frozen=True)
-class Experiment:
+class PaperExperiment:
     """What it is about, and how it is run."""
 
     about: str
@@ -241,7 +241,7 @@ def _figure_2(ratings: Ratings, options: ReproductionSettings) -> Reproduction:
     deals = [(vendors, RANDOM) for vendors in ((2, 5, 10, 18) if options.thorough else (2, 10))]
     genres = len({of_item[0] for of_item in ratings.items.genres if of_item})
     if options.thorough and genres > 1:
-        deals.append((min(18, genres), Dealing(Kind.GENRE)))
+        deals.append((min(18, genres), Dealing(PartitionKind.GENRE)))
     for vendors, dealing in deals:
         methods: list[VendorMethod] = [_OwnItemAverages(epsilon) for epsilon in (*_VERTICAL_EPSILONS, math.inf)]
         methods += [options.fmf(each, Level.RATING, Distribution.VERTICAL) for each in _VERTICAL_EPSILONS]
@@ -373,10 +373,16 @@ def _over_seeds(found: Sequence[float]) -> Estimate:
     return Estimate(float(np.mean(found)), se)
 
 
-EXPERIMENTS: dict[str, Experiment] = {
-    "table-1": Experiment("thesis, Table 1: private factorizations against private averages at ε = 0.1", _table_1),
-    "figure-1b": Experiment("thesis, Figure 1b: one vendor's RMSE with the ratings of 1 to 10 vendors", _figure_1b),
-    "figure-2": Experiment("thesis, Figure 2: FMF against movie averages in a vertical distribution", _figure_2),
-    "figure-3": Experiment("thesis, Figure 3: FMF against each vendor alone in a horizontal distribution", _figure_3),
-    "figure-4": Experiment("thesis, Figure 4: what a vendor loses by being alone, by number of vendors", _figure_4),
+EXPERIMENTS: dict[str, PaperExperiment] = {
+    "table-1": PaperExperiment("thesis, Table 1: private factorizations against private averages at ε = 0.1", _table_1),
+    "figure-1b": PaperExperiment(
+        "thesis, Figure 1b: one vendor's RMSE with the ratings of 1 to 10 vendors", _figure_1b
+    ),
+    "figure-2": PaperExperiment("thesis, Figure 2: FMF against movie averages in a vertical distribution", _figure_2),
+    "figure-3": PaperExperiment(
+        "thesis, Figure 3: FMF against each vendor alone in a horizontal distribution", _figure_3
+    ),
+    "figure-4": PaperExperiment(
+        "thesis, Figure 4: what a vendor loses by being alone, by number of vendors", _figure_4
+    ),
 }

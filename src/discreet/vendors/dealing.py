@@ -24,7 +24,7 @@ _STRENGTH = 5.0
 """So many ratings spread as everybody's are added to each user's before genres or tastes are compared."""
 
 
-class Kind(StrEnum):
+class PartitionKind(StrEnum):
     """How users come to vendors, or (the last) what vendors sell."""
 
     RANDOM = "random"
@@ -38,7 +38,7 @@ class Kind(StrEnum):
 class Dealing:
     """A kind, and for `overlap` the share of items that all vendors sell; each other item is one vendor's."""
 
-    kind: Kind = Kind.RANDOM
+    kind: PartitionKind = PartitionKind.RANDOM
     overlap: float = 1.0
 
     @classmethod
@@ -50,9 +50,9 @@ class Dealing:
         """
         name, _, number = words.partition("=")
         try:
-            kind = Kind(name)
-            overlap = float(number) if kind is Kind.OVERLAP else 1.0
-            if (number and kind is not Kind.OVERLAP) or not 0 <= overlap <= 1:
+            kind = PartitionKind(name)
+            overlap = float(number) if kind is PartitionKind.OVERLAP else 1.0
+            if (number and kind is not PartitionKind.OVERLAP) or not 0 <= overlap <= 1:
                 raise ValueError
         except ValueError:
             raise DiscreetError(
@@ -61,16 +61,16 @@ class Dealing:
         return cls(kind, overlap)
 
     def __str__(self) -> str:
-        return f"overlap={self.overlap:g}" if self.kind is Kind.OVERLAP else str(self.kind)
+        return f"overlap={self.overlap:g}" if self.kind is PartitionKind.OVERLAP else str(self.kind)
 
     def in_words(self) -> str:
         """How vendors differ."""
         return {
-            Kind.RANDOM: "users dealt out at random",
-            Kind.GENRE: "each vendor's users rate some genres more than others do",
-            Kind.TASTE: "users of like taste at one vendor",
-            Kind.SIZE: "the k-th vendor has 1/k of the first one's users",
-            Kind.OVERLAP: f"{self.overlap:.0%} of the items sold by all, each other by one vendor",
+            PartitionKind.RANDOM: "users dealt out at random",
+            PartitionKind.GENRE: "each vendor's users rate some genres more than others do",
+            PartitionKind.TASTE: "users of like taste at one vendor",
+            PartitionKind.SIZE: "the k-th vendor has 1/k of the first one's users",
+            PartitionKind.OVERLAP: f"{self.overlap:.0%} of the items sold by all, each other by one vendor",
         }[self.kind]
 
 

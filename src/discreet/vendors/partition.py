@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Adjacency, Unit
-from discreet.vendors.dealing import Dealing, Kind, by_genre, by_taste, sold
+from discreet.vendors.dealing import Dealing, PartitionKind, by_genre, by_taste, sold
 
 RANDOM = Dealing()
 TEST_SHARE = 0.1
@@ -103,23 +103,23 @@ def partition(
     Raises:
         DiscreetError: there are too few users, items or ratings, or a vendor would have no rating.
     """
-    if dealing.kind is Kind.SIZE:
+    if dealing.kind is PartitionKind.SIZE:
         sizes = Sizes.ZIPF
     counts = _counts(ratings, vendors, distribution, sizes)
     dealt = np.repeat(np.arange(vendors), counts)
     np.random.default_rng(seed).shuffle(dealt)
     match distribution:
         case Distribution.HORIZONTAL:
-            if dealing.kind in (Kind.GENRE, Kind.TASTE):
-                dealt = (by_genre if dealing.kind is Kind.GENRE else by_taste)(ratings, vendors, seed)
+            if dealing.kind in (PartitionKind.GENRE, PartitionKind.TASTE):
+                dealt = (by_genre if dealing.kind is PartitionKind.GENRE else by_taste)(ratings, vendors, seed)
             owner = dealt[ratings.user]
         case Distribution.VERTICAL:
-            owner = (_first_genre(ratings, vendors) if dealing.kind is Kind.GENRE else dealt)[ratings.item]
+            owner = (_first_genre(ratings, vendors) if dealing.kind is PartitionKind.GENRE else dealt)[ratings.item]
         case Distribution.ARBITRARY:
             owner = dealt
-    if dealing.kind in (Kind.TASTE, Kind.OVERLAP) and distribution is not Distribution.HORIZONTAL:
+    if dealing.kind in (PartitionKind.TASTE, PartitionKind.OVERLAP) and distribution is not Distribution.HORIZONTAL:
         raise DiscreetError(f"vendors by {dealing.kind} need a horizontal distribution, not a {distribution} one")
-    if dealing.kind is Kind.OVERLAP:
+    if dealing.kind is PartitionKind.OVERLAP:
         owner = np.where(sold(ratings, owner, vendors, dealing.overlap, seed), owner, -1)
     parts = [_of_vendor(ratings, owner == number, number) for number in range(vendors)]
     empty = next((number for number, part in enumerate(parts) if not len(part)), None)

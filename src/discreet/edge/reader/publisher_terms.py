@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from discreet.edge.reader.views import Arm, Experiment
+from discreet.edge.reader.views import Arm, OfferedExperiment
 from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Adjacency
 from discreet.privacy.ledger import Budget, Schedule
@@ -76,7 +76,7 @@ class PublisherTerms:
     negative: int = 0
     categories: Mapping[str, float] = field(default_factory=dict)
     reports: bool = True
-    experiment: Experiment | None = None
+    experiment: OfferedExperiment | None = None
 
     def __post_init__(self) -> None:
         for reason in floors(self):
@@ -145,7 +145,7 @@ class PublisherTerms:
             negative=vectors.get("negative", 0),
             categories={category["name"]: category["share"] for category in fields["categories"]},
             reports=fields["reports"],
-            experiment=Experiment.from_json(fields["experiment"]) if "experiment" in fields else None,
+            experiment=OfferedExperiment.from_json(fields["experiment"]) if "experiment" in fields else None,
         )
 
 

@@ -38,14 +38,14 @@ NO_ARM = Arm(EVERYBODY, 1.0, 1.0)
 
 
 @dataclass(frozen=True)
-class Experiment:
+class OfferedExperiment:
     """An experiment of the publisher, as its terms say it."""
 
     id: str
     arms: tuple[Arm, ...]
 
     @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> Experiment:
+    def from_json(cls, fields: Mapping[str, Any]) -> OfferedExperiment:
         """An experiment that has been checked against the schema."""
         arms = (Arm(f"{fields['id']}/{arm['name']}", arm["popularity"], arm["content"]) for arm in fields["arms"])
         return cls(fields["id"], tuple(arms))

@@ -33,7 +33,7 @@ _SHOWN = {"auc": "AUC", "mrr": "MRR", "ndcg@5": "nDCG@5", "ndcg@10": "nDCG@10"}
 
 
 @dataclass(frozen=True)
-class Cell:
+class PaperCell:
     """A method to be measured.
 
     Attributes:
@@ -52,7 +52,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Statement:
+class PaperStatement:
     """What a paper says of two cells: that one is above the other, or, if `alike`, that they hardly differ."""
 
     words: str
@@ -94,8 +94,8 @@ class Plan:
         remarks: What must be known to read the result.
     """
 
-    cells: Sequence[Cell]
-    statements: Sequence[Statement]
+    cells: Sequence[PaperCell]
+    statements: Sequence[PaperStatement]
     across: str = ""
     log: bool = False
     panels: Sequence[Panel] = ()

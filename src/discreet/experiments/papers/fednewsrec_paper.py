@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from discreet.experiments.cache import MeasurementCache
 from discreet.experiments.papers.cells import (
-    Cell,
     NewsReproduction,
     Panel,
+    PaperCell,
+    PaperStatement,
     Plan,
-    Statement,
     measure_plan,
     training_curve,
 )
@@ -41,20 +41,23 @@ _FEW = (
 def table_2(scale: Scale) -> Plan:
     """Eleven methods, half of the readers train. Baselines that need no training stand below."""
     cells = [
-        Cell(line, scale.method("centralized", model), readers=0.5, printed=printed(FEDNEWSREC_TABLE_2, line))
+        PaperCell(line, scale.method("centralized", model), readers=0.5, printed=printed(FEDNEWSREC_TABLE_2, line))
         for line, model in _CENTRALIZED.items()
     ]
     for line, method in (("FCF", scale.method("fcf")), ("FedNewsRec", scale.method("fednewsrec", "fednewsrec"))):
-        cells.append(Cell(line, method, readers=0.5, printed=printed(FEDNEWSREC_TABLE_2, line)))
-    cells.append(Cell("FedNewsRec without noise", scale.method("fedrec", "fednewsrec"), readers=0.5))
-    cells += [Cell(name, make_method(name, {}), readers=0.5) for name in ("content", "combined")]
+        cells.append(PaperCell(line, method, readers=0.5, printed=printed(FEDNEWSREC_TABLE_2, line)))
+    cells.append(PaperCell("FedNewsRec without noise", scale.method("fedrec", "fednewsrec"), readers=0.5))
+    cells += [PaperCell(name, make_method(name, {}), readers=0.5) for name in ("content", "combined")]
     ours = ("FedNewsRec", 0.0)
     statements = [
-        Statement("CenNewsRec is above FedNewsRec", ("CenNewsRec", 0.0), ours),
-        Statement("FedNewsRec is above FCF", ours, ("FCF", 0.0)),
-        *(Statement(f"FedNewsRec is above {line}", ours, (line, 0.0)) for line in ("FM", "DFM", "EBNR", "DKN", "DAN")),
-        Statement("NRMS is above FedNewsRec", ("NRMS", 0.0), ours),
-        Statement("NRMS is above NAML", ("NRMS", 0.0), ("NAML", 0.0)),
+        PaperStatement("CenNewsRec is above FedNewsRec", ("CenNewsRec", 0.0), ours),
+        PaperStatement("FedNewsRec is above FCF", ours, ("FCF", 0.0)),
+        *(
+            PaperStatement(f"FedNewsRec is above {line}", ours, (line, 0.0))
+            for line in ("FM", "DFM", "EBNR", "DKN", "DAN")
+        ),
+        PaperStatement("NRMS is above FedNewsRec", ("NRMS", 0.0), ours),
+        PaperStatement("NRMS is above NAML", ("NRMS", 0.0), ("NAML", 0.0)),
     ]
     remarks = ("`content` and `combined` are not in the paper: they need no model.", _FEW)
     return Plan(cells, statements, remarks=remarks)
@@ -66,9 +69,9 @@ def figure_4(scale: Scale) -> Plan:
         "FedNewsRec": scale.method("fednewsrec", "fednewsrec"),
         "without noise": scale.method("fedrec", "fednewsrec"),
     }
-    cells = [Cell(line, method, x=share, readers=share) for line, method in lines.items() for share in _SHARES]
+    cells = [PaperCell(line, method, x=share, readers=share) for line, method in lines.items() for share in _SHARES]
     statements = [
-        Statement(f"More readers are better ({line})", (line, _SHARES[-1]), (line, _SHARES[0])) for line in lines
+        PaperStatement(f"More readers are better ({line})", (line, _SHARES[-1]), (line, _SHARES[0])) for line in lines
     ]
     return Plan(cells, statements, "share of the readers who train", remarks=(_NOT_PRINTED, _FEW))
 
@@ -76,16 +79,20 @@ def figure_4(scale: Scale) -> Plan:
 def figure_5(scale: Scale) -> Plan:
     """AUC by λ and δ, and the ε that the paper computes from them."""
     cells = [
-        Cell(f"δ = {clip:g}", scale.method("fednewsrec", "fednewsrec", clip=clip, epsilon=2 * clip / noise), x=noise)
+        PaperCell(
+            f"δ = {clip:g}", scale.method("fednewsrec", "fednewsrec", clip=clip, epsilon=2 * clip / noise), x=noise
+        )
         for clip in _CLIPS
         for noise in _NOISES
     ]
     statements = [
-        Statement(f"A larger λ is worse (δ = {clip:g})", (f"δ = {clip:g}", _NOISES[0]), (f"δ = {clip:g}", _NOISES[-1]))
+        PaperStatement(
+            f"A larger λ is worse (δ = {clip:g})", (f"δ = {clip:g}", _NOISES[0]), (f"δ = {clip:g}", _NOISES[-1])
+        )
         for clip in _CLIPS
     ]
     statements += [
-        Statement(
+        PaperStatement(
             f"A larger δ is better (λ = {noise:g})", (f"δ = {_CLIPS[-1]:g}", noise), (f"δ = {_CLIPS[0]:g}", noise)
         )
         for noise in _NOISES
@@ -121,10 +128,11 @@ def figure_7(scale: Scale) -> Plan:
     cells = []
     for label, method in (("FedNewsRec", "fednewsrec"), ("without noise", "fedrec")):
         cells += [
-            Cell(f"{label}: {line}", scale.method(method, "fednewsrec", **changes)) for line, changes in whole.items()
+            PaperCell(f"{label}: {line}", scale.method(method, "fednewsrec", **changes))
+            for line, changes in whole.items()
         ]
     statements = [
-        Statement(f"Both are better than {line} ({label})", (f"{label}: both", 0.0), (f"{label}: {line}", 0.0))
+        PaperStatement(f"Both are better than {line} ({label})", (f"{label}: both", 0.0), (f"{label}: {line}", 0.0))
         for label in ("FedNewsRec", "without noise")
         for line in ("without short-term", "without long-term")
     ]

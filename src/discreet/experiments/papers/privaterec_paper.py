@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
-from discreet.experiments.papers.cells import Cell, Panel, Plan, Statement
+from discreet.experiments.papers.cells import Panel, PaperCell, PaperStatement, Plan
 from discreet.experiments.papers.printed import PRIVATEREC_TABLE_1, PRIVATEREC_TABLE_2, printed
 from discreet.experiments.papers.scale import Scale
 from discreet.methods.method import Method
@@ -34,12 +34,12 @@ def table_1(scale: Scale) -> Plan:
             f"{label}, DP-FedRec, ε_t = 10": scale.method("dp_fedrec", model, epsilon=10.0),
             f"{label}, PrivateRec, ε_t = 10": scale.method("privaterec", model, epsilon=10.0),
         }
-        cells += [Cell(line, method, printed=printed(PRIVATEREC_TABLE_1, line)) for line, method in lines.items()]
+        cells += [PaperCell(line, method, printed=printed(PRIVATEREC_TABLE_1, line)) for line, method in lines.items()]
     statements = []
     for label in _MODELS:
         order = ("centralized", "DP-FedRec, ε_t = ∞", "PrivateRec, ε_t = 10", "DP-FedRec, ε_t = 10")
         statements += [
-            Statement(f"{label}: {above} is above {below}", (f"{label}, {above}", 0.0), (f"{label}, {below}", 0.0))
+            PaperStatement(f"{label}: {above} is above {below}", (f"{label}, {above}", 0.0), (f"{label}, {below}", 0.0))
             for above, below in itertools.pairwise(order)
         ]
     return Plan(cells + _untrained(), statements, remarks=(_BASELINES, _CLAIMED))
@@ -54,10 +54,10 @@ def table_2(scale: Scale) -> Plan:
             f"{label}, DP-FedRec, ε_t = 10": scale.method("dp_fedrec", model, epsilon=10.0, epsilon_serving=10.0),
             f"{label}, PrivateRec, ε_t = 10": scale.method("privaterec", model, epsilon=10.0, epsilon_serving=10.0),
         }
-        cells += [Cell(line, method, printed=printed(PRIVATEREC_TABLE_2, line)) for line, method in lines.items()]
-        cells.append(Cell(f"{label}, FedRec on the device, ε_s = 0", scale.method("fedrec", model)))
+        cells += [PaperCell(line, method, printed=printed(PRIVATEREC_TABLE_2, line)) for line, method in lines.items()]
+        cells.append(PaperCell(f"{label}, FedRec on the device, ε_s = 0", scale.method("fedrec", model)))
     statements = [
-        Statement(
+        PaperStatement(
             f"{label}: PrivateRec is above DP-FedRec with {other}", (ours, 0.0), (f"{label}, DP-FedRec, {other}", 0.0)
         )
         for label in _MODELS
@@ -75,12 +75,12 @@ def figure_4(scale: Scale) -> Plan:
         shown = "∞" if math.isinf(epsilon) else f"{epsilon:g}"
         lines[f"PrivateRec, ε_t = {shown}"] = ("privaterec", {"epsilon": epsilon, "basis": 5, "padding": 0.5})
     cells = [
-        Cell(line, _served(scale, method, epsilon, settings), x=epsilon)
+        PaperCell(line, _served(scale, method, epsilon, settings), x=epsilon)
         for line, (method, settings) in lines.items()
         for epsilon in _SERVING
     ]
     statements = [
-        Statement(
+        PaperStatement(
             f"PrivateRec (ε_t = 10) is above DP-FedRec at ε_s = {epsilon:g}",
             ("PrivateRec, ε_t = 10", epsilon),
             ("DP-FedRec, ε_t = ∞", epsilon),
@@ -89,14 +89,14 @@ def figure_4(scale: Scale) -> Plan:
         if not math.isinf(epsilon)
     ]
     statements.append(
-        Statement(
+        PaperStatement(
             "Noise in training helps serving: PrivateRec with ε_t = 10 is above ε_t = ∞ at ε_s = 1",
             ("PrivateRec, ε_t = 10", 1.0),
             ("PrivateRec, ε_t = ∞", 1.0),
         )
     )
     statements.append(
-        Statement(
+        PaperStatement(
             "Without noise in serving FedRec is above PrivateRec (ε_t = 10)",
             ("DP-FedRec, ε_t = ∞", math.inf),
             ("PrivateRec, ε_t = 10", math.inf),
@@ -108,15 +108,17 @@ def figure_4(scale: Scale) -> Plan:
 def figure_5(scale: Scale) -> Plan:
     """How much noise padding saves, and what it costs, for B = 3 and 5 at ε_s = 1."""
     cells = [
-        Cell(f"B = {basis}", _served(scale, "privaterec", 1.0, {"epsilon": 10.0, "basis": basis, "padding": p}), x=p)
+        PaperCell(
+            f"B = {basis}", _served(scale, "privaterec", 1.0, {"epsilon": 10.0, "basis": basis, "padding": p}), x=p
+        )
         for basis in (3, 5)
         for p in _PADDINGS
     ]
     statements = [
-        Statement("B = 5: p = 0.5 is better than none", ("B = 5", 0.5), ("B = 5", 0.0)),
-        Statement("B = 5: p = 0.5 is better than 0.8", ("B = 5", 0.5), ("B = 5", 0.8)),
-        Statement("B = 3: p = 0.2 is better than none", ("B = 3", 0.2), ("B = 3", 0.0)),
-        Statement("B = 3: p = 0.2 is better than 0.8", ("B = 3", 0.2), ("B = 3", 0.8)),
+        PaperStatement("B = 5: p = 0.5 is better than none", ("B = 5", 0.5), ("B = 5", 0.0)),
+        PaperStatement("B = 5: p = 0.5 is better than 0.8", ("B = 5", 0.5), ("B = 5", 0.8)),
+        PaperStatement("B = 3: p = 0.2 is better than none", ("B = 3", 0.2), ("B = 3", 0.0)),
+        PaperStatement("B = 3: p = 0.2 is better than 0.8", ("B = 3", 0.2), ("B = 3", 0.8)),
     ]
     noise = [
         (
@@ -136,18 +138,18 @@ def figure_6(scale: Scale) -> Plan:
     for epsilon in _TRAINING:
         noised = scale.method("dp_fedrec", "nrms", epsilon=epsilon) if epsilon < math.inf else None
         cells += [
-            Cell("DP-FedRec", noised or scale.method("fedrec", "nrms"), x=epsilon),
-            Cell("PrivateRec", scale.method("privaterec", "nrms", epsilon=epsilon), x=epsilon),
+            PaperCell("DP-FedRec", noised or scale.method("fedrec", "nrms"), x=epsilon),
+            PaperCell("PrivateRec", scale.method("privaterec", "nrms", epsilon=epsilon), x=epsilon),
         ]
     statements = [
-        Statement(
+        PaperStatement(
             f"PrivateRec is above DP-FedRec at ε_t = {epsilon:g}", ("PrivateRec", epsilon), ("DP-FedRec", epsilon)
         )
         for epsilon in _TRAINING
         if not math.isinf(epsilon)
     ]
     statements.append(
-        Statement(
+        PaperStatement(
             "Without noise the decomposition costs nothing",
             ("PrivateRec", math.inf),
             ("DP-FedRec", math.inf),
@@ -160,10 +162,11 @@ def figure_6(scale: Scale) -> Plan:
 def figure_7(scale: Scale) -> Plan:
     """AUC by the number of basis vectors, ε_t = 10, no noise in serving."""
     cells = [
-        Cell("PrivateRec", scale.method("privaterec", "nrms", epsilon=10.0, basis=basis), x=basis) for basis in _BASES
+        PaperCell("PrivateRec", scale.method("privaterec", "nrms", epsilon=10.0, basis=basis), x=basis)
+        for basis in _BASES
     ]
     statements = [
-        Statement(f"B = 3 is better than B = {basis}", ("PrivateRec", 3), ("PrivateRec", basis))
+        PaperStatement(f"B = 3 is better than B = {basis}", ("PrivateRec", 3), ("PrivateRec", basis))
         for basis in _BASES
         if basis != 3
     ]
@@ -176,5 +179,5 @@ def _served(scale: Scale, method: str, epsilon: float, settings: dict[str, float
     return scale.method(method, "nrms", **settings, **serving)
 
 
-def _untrained() -> list[Cell]:
-    return [Cell(name, make_method(name, {})) for name in ("content", "combined")]
+def _untrained() -> list[PaperCell]:
+    return [PaperCell(name, make_method(name, {})) for name in ("content", "combined")]

@@ -90,7 +90,7 @@ def measures_quality(task: Task) -> bool:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class QualityEstimate:
     """A mean over readers with its standard error, noise included; None where there is too much of it."""
 
     mean: float | None
@@ -104,7 +104,7 @@ class Estimate:
         return {"mean": self.mean, "se": self.se}
 
 
-UNKNOWN = Estimate(None, None)
+UNKNOWN = QualityEstimate(None, None)
 
 
 @dataclass(frozen=True)
@@ -121,9 +121,9 @@ class Quality:
 
     arm: str
     readers: float
-    auc: Estimate
-    ndcg: Estimate
-    clicks: Estimate
+    auc: QualityEstimate
+    ndcg: QualityEstimate
+    clicks: QualityEstimate
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -171,7 +171,7 @@ def _quality(arm: str, sums: NDArray[np.float64], variance: float) -> Quality:
     )
 
 
-def _share(part: float, rest: float, variance: float) -> Estimate:
+def _share(part: float, rest: float, variance: float) -> QualityEstimate:
     """The share part / (part + rest), where both have noise."""
     whole = part + rest
     if whole <= _SURE * math.sqrt(2 * variance) or whole <= 0:
@@ -180,7 +180,7 @@ def _share(part: float, rest: float, variance: float) -> Estimate:
     return _estimate(mean, ((1 - mean) ** 2 + mean**2) * variance, whole)
 
 
-def _mean(total: float, whole: float, variance: float) -> Estimate:
+def _mean(total: float, whole: float, variance: float) -> QualityEstimate:
     """The mean total / whole, where `whole` is a sum of two values."""
     if whole <= _SURE * math.sqrt(2 * variance) or whole <= 0:
         return UNKNOWN
@@ -188,12 +188,12 @@ def _mean(total: float, whole: float, variance: float) -> Estimate:
     return _estimate(mean, (1 + 2 * mean**2) * variance, whole)
 
 
-def _estimate(mean: float, noise: float, whole: float) -> Estimate:
-    return Estimate(mean, math.sqrt(noise / whole**2 + mean * (1 - mean) / whole))
+def _estimate(mean: float, noise: float, whole: float) -> QualityEstimate:
+    return QualityEstimate(mean, math.sqrt(noise / whole**2 + mean * (1 - mean) / whole))
 
 
 @dataclass(frozen=True)
-class Difference:
+class QualityDifference:
     """How one arm compares with the first, in the share of views with a click, or in AUC.
 
     Attributes:
@@ -223,7 +223,7 @@ class Difference:
         return {name: getattr(self, name) for name in fields}
 
 
-def differences(found: Mapping[str, Quality], windows: int) -> list[Difference]:
+def differences(found: Mapping[str, Quality], windows: int) -> list[QualityDifference]:
     """Each arm against the first, where both are known; `windows` is how often one could have looked."""
     first, *others = found.values() if found else (None,)
     metrics = ("clicks", "auc", "ndcg")
@@ -236,7 +236,7 @@ def differences(found: Mapping[str, Quality], windows: int) -> list[Difference]:
                 continue
             mean, error = treated.mean - control.mean, math.hypot(control.se, treated.se)
             made.append(
-                Difference(
+                QualityDifference(
                     other.arm, metric, mean, mean - width * error, mean + width * error, mean / max(error, 1e-12)
                 )
             )
