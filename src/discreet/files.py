@@ -28,7 +28,7 @@ _PROBE_BYTES = 1 << 16
 
 @contextmanager
 def replacing_file(path: Path, mode: int = 0o644) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; move it into place when the block ends well, remove it otherwise."""
+    """Yield a temporary path next to `path`; move it into place when the block ends well, remove it otherwise."""
     with naming_full_disk(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -106,7 +106,7 @@ def check_folder(path: Path, *, overwrite: bool = False, inputs: Iterable[Path] 
         path: The folder to come.
         overwrite: Whether a folder with Discreet's mark may be replaced.
         inputs: What is still to be read, and so must not be in a folder that is replaced.
-        own: Patterns of files that Discreet adds to such a folder later, beside those that the mark names.
+        own: Patterns of files that Discreet adds to such a folder later, besides those that the mark names.
 
     Raises:
         DiscreetError: It cannot; nothing has been touched.

@@ -357,7 +357,7 @@ def test_signatures_of_two_stories_are_told_apart():
     stories = {u: (0, 1, 2, 3, 4) if u < 3 else (0, 2, 3, 4) for u in (0, 2, 3, 4)}
     signed = tuple(game.clients[u].agree(Survivors(context=session, clients=story)) for u, story in stories.items())
     for u in stories:
-        with pytest.raises(SurvivorsDisagree, match="told of other survivors"):
+        with pytest.raises(SurvivorsDisagree, match="another list of survivors"):
             game.clients[u].unmask(SurvivorAgreements(context=session, agreements=signed))
 
 

@@ -1,6 +1,6 @@
 """What is audited: each claim with the examination that tries to refute it.
 
-A module that ships a mechanism or a method registers its audits beside it; a plugin does so with `discreet.register`:
+A module that ships a mechanism or a method registers its audits next to it; a plugin does so with `discreet.register`:
 
     register(Audit("my sketch", "ε=1", Status.PROVED, 1.0, BlackBox(MechanismSampler(m, a), MechanismSampler(m, b))))
 """

@@ -135,9 +135,9 @@ BESIDE_OPEN: tuple[Log, ...] = (
     (((0, 1), (4,)), ((2,),), ((8, 5),)),
     (((0, 22), (4,)), ((7,),), ((8, 11),)),
 )
-"""The same open clicks beside other sensitive ones."""
+"""The same open clicks, with other sensitive ones."""
 
-_NO_NOISE_ELSE = "everything sent beside the releases"
+_NO_NOISE_ELSE = "everything sent besides the releases"
 
 
 def _register() -> None:

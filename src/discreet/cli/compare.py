@@ -52,7 +52,7 @@ def compare(
         str | None,
         typer.Option(
             help="Privacy budgets, separated by commas, inf for no noise: the lifetime budget of methods with a proof,"
-            " the published claim of methods as published (their true ε stands beside it)."
+            " the published claim of methods as published (their true ε is printed next to it)."
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many times each method is trained, with different seeds.")] = 1,

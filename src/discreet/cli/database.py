@@ -57,7 +57,7 @@ def check(database: Database = None, aggregate: Aggregator = None, as_json: AsJs
 
 @app.command()
 def upgrade(database: Database = None, aggregate: Aggregator = None, as_json: AsJson = False) -> None:
-    """Bring a database up to date. Stop its servers first; of a SQLite file a copy stays beside it.
+    """Bring a database up to date. Stop its servers first; of a SQLite file a copy stays next to it.
 
     Example: discreet database upgrade --database postgresql://discreet@db.example/discreet
     """

@@ -81,7 +81,7 @@ def demo(
 
 
 def _show_week(task: TrainingTask, report: Path, population: int, seed: int) -> None:
-    """Day by day what the sums of all readers add to public weights; then the last day beside other rankings."""
+    """What the sums of all readers add to public weights, day by day; then the last day, with other rankings."""
     from discreet.experiments.cache import MeasurementCache
     from discreet.experiments.ranking_comparison import compare, variants
     from discreet.experiments.ranking_table import rich_table
@@ -108,7 +108,7 @@ def _show_week(task: TrainingTask, report: Path, population: int, seed: int) -> 
     names, settings = [*BASELINES, "front_page"], {"front_page.population": population, "front_page.window_minutes": 60}
     comparison = compare(task, list(variants(names, settings, [])), "dev", [seed], MeasurementCache())
     save_report(comparison, report, shlex.join(["discreet", *sys.argv[1:]]))
-    say("   The last day, beside rankings that need every click in one place (popularity, combined):")
+    say("   The last day, compared with rankings that need every click in one place (popularity, combined):")
     console.print(rich_table(comparison))
 
 
@@ -146,7 +146,7 @@ def _serve_front_page(folder: Path, data: ShownArticles, listener: socket.socket
 
 
 def _compare_published(task: TrainingTask, report: Path, seed: int) -> None:
-    """The published methods beside the baselines, with what each costs."""
+    """The published methods and the baselines, with what each costs."""
     from discreet.experiments.cache import MeasurementCache
     from discreet.experiments.ranking_comparison import compare, variants
     from discreet.experiments.ranking_table import rich_table

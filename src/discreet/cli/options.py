@@ -60,7 +60,7 @@ Overwrite = Annotated[
 Format = Annotated[
     str | None, typer.Option("--format", metavar="FORMAT", help="Print the table as csv, md (Markdown) or tex (LaTeX).")
 ]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Measure everything anew, whatever is kept in OUT/measurements.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Measure everything again, whatever is kept in OUT/measurements.")]
 
 Half = Annotated[
     bool, typer.Option("--half", help="FedNewsRec's protocol: a random half of the readers train, all are tested.")

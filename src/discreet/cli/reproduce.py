@@ -57,7 +57,7 @@ def reproduce(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Run tables and figures of the papers again: what is printed beside what comes out, a plot, and a verdict.
+    """Run tables and figures of the papers again: the printed values next to ours, a plot, and a verdict.
 
     FedNewsRec and PrivateRec take a news data set, the thesis on multi-vendor matrix factorization takes ratings.
     Without DATA a generated world is used. Interrupted, the same command goes on where it stopped: measurements are

@@ -89,7 +89,7 @@ def compare(
         str | None,
         typer.Option(help="Which methods, separated by commas ('discreet list' names them); default all."),
     ] = None,
-    partitions: Annotated[int, typer.Option(min=1, help="How many times users are dealt out anew.")] = 1,
+    partitions: Annotated[int, typer.Option(min=1, help="How many times users are dealt out.")] = 1,
     folds: Annotated[int, typer.Option(min=1, help="1 tests a random tenth, 10 each tenth in turn.")] = 1,
     sizes: Annotated[
         SizesChoice, typer.Option(help="Vendors' sizes: all equal, or the k-th 1/k of the first.")

@@ -26,7 +26,7 @@ def copy_sqlite(source: Path, target: Path) -> None:
     try:
         with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(draft)) as new:
             old.backup(new)
-            new.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
+            new.execute("PRAGMA journal_mode = DELETE")  # one file, without a log next to it
             new.execute(f"PRAGMA user_version = {_COPY}")
             new.commit()
         with draft.open("rb") as file:

@@ -1,8 +1,8 @@
 """The tables of a database, and the steps that lead to them from those of earlier versions.
 
-Each step is a revision of alembic, in a folder beside the tables. A new database goes all the way, so that there is one
-way to make tables. Old SQLite files are upgraded when they are opened, after a copy. A PostgreSQL database, which other
-servers may be using, is upgraded when its operator says so (`discreet database upgrade`).
+Each step is a revision of alembic, in a folder next to the tables. A new database goes all the way, so that there is
+one way to make tables. Old SQLite files are upgraded when they are opened, after a copy. A PostgreSQL database, which
+other servers may be using, is upgraded when its operator says so (`discreet database upgrade`).
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Each colour as drawn (and on light paper), with its counterpart on dark. Told apart also without colour vision.
+# Each colour as drawn (and on light paper), with its counterpart on dark. They differ also without colour vision.
 INK, FAINT = "#1b1f24", "#9aa1a9"
 SERIES = ("#0b6bcb", "#c2410c", "#12805c", "#8a3ffc", "#a3620a", "#c0256e")
 _ON_DARK = {

@@ -1,4 +1,4 @@
-"""What vendors gain in recommending from implicit feedback: nDCG@k first, and recall, MRR, coverage, lift beside it."""
+"""What vendors gain in recommending from implicit feedback: nDCG@k first, then recall, MRR, coverage and lift."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a figure depends on beside its data and settings: this code, and the libraries that compute with it.
+"""What a figure depends on besides its data and settings: this code, and the libraries that compute with it.
 
 Measurements are kept by it, so that none outlives the code that made it.
 """

@@ -211,7 +211,7 @@ class Comparison(Tabular):
         """What stands below the table: remarks on methods, and which figures are not new."""
         notes = [f"{result.label}: {result.remark}." for result in self.results if result.remark]
         if reused := [result.label for result in self.results if result.reused]:
-            notes.append(f"Reused from an earlier comparison: {'; '.join(reused)} (--fresh measures anew).")
+            notes.append(f"Reused from an earlier comparison: {'; '.join(reused)} (--fresh measures again).")
         return notes
 
 

@@ -46,7 +46,7 @@ class Design:
 
     Attributes:
         vendors: How many there are.
-        partitions: How many times users are dealt out anew, with seeds from `seed` on.
+        partitions: How many times users are dealt out, with seeds from `seed` on.
         folds: 1 tests a random tenth of each vendor's ratings, more test each of so many parts in turn.
         sizes: Of the vendors.
         dealing: How vendors differ.

@@ -75,7 +75,7 @@ def score_learnt(method: InRounds, task: TrainingTask, state: State, impressions
     task = _read_as_learnt(method, task, state)
     names = {name: unpack_names(state[_PACKED[name]]) if _PACKED[name] in state else [] for name in NAMES}
     table = article_table(task, method.needs, names)
-    if method.needs.entities:  # public vectors are those of the training, whatever files lie beside the articles now
+    if method.needs.entities:  # public vectors are those of the training, whatever files are next to the articles now
         fixed = ENTITY_VECTORS in _fixed_names(state)
         table.entity_vectors = torch.from_numpy(state[ENTITY_VECTORS]) if fixed else None
     words = state.get("word_vectors")

@@ -75,7 +75,7 @@ def settings_for(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def setting_names(name: str) -> list[str]:
-    """The settings that the method called `name` has, beside those of its model."""
+    """The settings that the method called `name` has, besides those of its model."""
     return [field.name for field in _fields(METHODS[name]) if field.name != FIELD]
 
 

@@ -24,7 +24,7 @@ def train_to_run(
     federation: Federation | None = None,
     inputs: Sequence[Path] = (),
 ) -> Run:
-    """Train and write the run to `out`; what an interruption leaves is beside it, and `resume` goes on from there.
+    """Train and write the run to `out`; what an interruption leaves is next to it, and `resume` goes on from there.
 
     `inputs` is what was read, which must not lie in a run that is overwritten.
     """

@@ -28,7 +28,7 @@ class BilinearSettings(ModelSettings):
 
 
 class Bilinear(NewsModel):
-    """Article: text vector beside its topic, in principal directions of equal variance. Reader: ūW + b.
+    """Article: text vector and its topic, joined, in principal directions of equal variance. Reader: ūW + b.
 
     The topic is the subcategory, or the category where there are no subcategories, as a vector with a single 1. Text
     vector x and topic e make the article's vector t = B'x + B''e, where B = (B', B'') keeps the `size` directions of

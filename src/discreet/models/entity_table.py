@@ -1,4 +1,4 @@
-"""Entities beside the words that name them: a title's words and its entities are two rows of equal length."""
+"""Entities, parallel to the words that name them: a title's words and its entities are two rows of equal length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model with several interests beside the reader's own vector: one for ranking, the others for recall."""
+"""A model with several interests in addition to the reader's own vector: one for ranking, the others for recall."""
 
 from __future__ import annotations
 

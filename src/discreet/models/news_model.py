@@ -1,7 +1,7 @@
 """The interface of a news model: encode articles, encode a reader from article vectors, score one with the other.
 
 Most models score by the dot product of the two vectors. A model may score otherwise (`score`), may let the reader's
-vector depend on the candidate (`match`), and may encode an article for each reader anew (`ArticleBatch.reader`).
+vector depend on the candidate (`match`), and may encode an article again for each reader (`ArticleBatch.reader`).
 
 Padding is part of the published models: a title shorter than 30 words is filled with the padding word, whose embedding
 e₀ is learnt, and a history shorter than 50 clicks with the anonymous article, a title of nothing but padding. Equal
@@ -48,7 +48,7 @@ class Needs:
         vectors: A public text vector of the title, and of which titles; None for none.
         tokens: The title as the tokens of a language model in place of words: the folder of that model, empty for the
             installed one; None for no tokens.
-        reader_id: Who the reader is, beside what she clicked: articles are then encoded for each reader anew.
+        reader_id: Who the reader is, in addition to what she clicked: articles are then encoded again for each reader.
         candidate_aware: The reader's vector depends on the candidate, so there is none to keep, send or add noise to.
     """
 
@@ -108,7 +108,7 @@ class ArticleBatch:
 
     Words are positions [n, words] in the vocabulary (0 is padding, 1 unknown), each with its `copies`. `category` and
     `subcategory` count from 1 (0 is none). `vectors` are cached text vectors [n, size] of a frozen language model, zero
-    for the anonymous article. `entities` [n, words] stand beside the titles' words (0 is none). `reader` [n] is for
+    for the anonymous article. `entities` [n, words] are parallel to the titles' words (0 is none). `reader` [n] is for
     whom each article is encoded (0 is a reader who did not train).
     """
 

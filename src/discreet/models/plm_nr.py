@@ -2,8 +2,8 @@
 
 Wu, Wu, Qi, Huang: Empowering news recommendation with pre-trained language models. SIGIR 2021.
 
-The paper trains the last two layers of the language model, and so does the preset `published`. With no trainable
-layers (the presets `frozen` and `small`) the language model never changes, so its vectors are computed once, beside the
+The paper trains the last two layers of the language model, and so does the preset `published`. With no trainable layers
+(the presets `frozen` and `small`) the language model never changes, so its vectors are computed once, next to the
 articles, and the model is a small head over them. It starts from what the vectors already know: projected so that their
 dot products stay as they are, and readers as the mean of their clicks. Untrained, it ranks as `content` does.
 """

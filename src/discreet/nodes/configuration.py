@@ -38,7 +38,7 @@ class NodeSettings:
     """What a node's operator has decided.
 
     Attributes:
-        folder: the node's folder; roster.json lies beside it.
+        folder: the node's folder; roster.json is next to it.
         number: the node's number in the roster.
         data: the data that it hosts.
         part: "2/4" for the second of four parts of the data, None for all of it.
@@ -85,7 +85,7 @@ class NodeSettings:
             raise InputError(path, "holds no signing key: 64 hexadecimal digits") from None
 
     def roster(self) -> dict[int, bytes]:
-        """The roster that lies beside the node's folder.
+        """The roster, which is next to the node's folder.
 
         Raises:
             InputError: if it cannot be used, or does not have this node with its key.

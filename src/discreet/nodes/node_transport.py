@@ -74,7 +74,7 @@ class Assignment:
 
 
 Contribute = Callable[[Assignment], Contribution]
-"""A node's part in the sums of a job. A sum that is begun anew asks again, and that is one more contribution. It may
+"""A node's part in the sums of a job. A sum that is begun again asks again, and that is one more contribution. It may
 raise DiscreetError to refuse. The server sees the reason, so no reason may depend on the data."""
 
 OpenJob = Callable[[bytes], Contribute]

@@ -7,7 +7,7 @@
     kind  answer    from the node to the server
     48    Done      the node's message of this step
     49    Refusal   why the node does not take part, or no longer
-    50    Unknown   the node has not opened this job, or has been started anew since: tell it again
+    50    Unknown   the node has not opened this job, or has been started again since: tell it again
 
 All begin as the messages of the secure sum do, with the hash of the round's terms for their context, so that neither
 side takes a message of another round for one of this. A refusal of bytes that nobody can read has no context (zeros).

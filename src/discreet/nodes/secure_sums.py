@@ -1,7 +1,7 @@
 """The server's side: secure sums over whichever nodes are there, until one succeeds.
 
 A node that is silent, late, garbled or refuses is out for the rest of the round. A round that has lost its quorum is
-begun anew, with fresh keys, among those that are left; if these are too few, with those that come back.
+begun again, with fresh keys, among those that are left; if these are too few, with those that come back.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class SecureSums:
             opening: how many they have, if that is more, for the first step, in which they open the job.
             bits: sums are mod 2^bits; hosts accept 64 only.
             everybody: whether only a sum of all nodes in the roster will do; one that leaves is then waited for.
-            attempts: how often a sum is begun. Each may have every node contribute anew, so where a contribution costs
+            attempts: how often a sum is begun. Each may have every node contribute again, so where a contribution costs
                 privacy, once is right.
         """
         if len(roster) < MIN_NODES:

@@ -6,7 +6,7 @@ irrational x are rounded down in a table of finite length (`noise_tables`); shou
 bytes, the sampler asks for a longer table. No floating-point number takes part.
 
 When a sample needs more bytes or digits than there are, the kernel gives back where in the source that sample began,
-and the caller runs it again with the same bytes and more behind them. So the sample is continued and not drawn anew,
+and the caller runs it again with the same bytes and more behind them. So the sample is continued and not drawn again,
 which would favour samples that need few bytes.
 
 numba compiles the sampler where it is installed (the extra `train`). Without it the same functions run as Python: the

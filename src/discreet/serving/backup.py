@@ -8,7 +8,8 @@ devices sent for these windows is lost; what they send afterwards counts. The th
 honest aggregator that it tells one share of a window only: each restored aggregator keeps to it by itself, whatever the
 other one does.
 
-Two things no program can see: a backup that is restored twice, and an old machine that goes on beside the restored one.
+Two things no program can see: a backup that is restored twice, and an old machine that goes on running with the
+restored one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One connection, from its first byte: what may come, how slowly, and what is cut off.
 
-uvicorn has no limit on headers, on waiting, or on readers that do not read. This protocol counts what comes beside
+uvicorn has no limit on headers, on waiting, or on readers that do not read. This protocol counts what comes besides
 bodies, and notes since when each connection waits; once a second the crowd of all connections is looked over.
 """
 

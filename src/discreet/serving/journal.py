@@ -77,7 +77,7 @@ class Journal:
                 return
 
     def _write(self, batch: list[_Entry]) -> None:
-        batch = [entry for entry in batch if not entry.answer.cancelled()]  # those were told to come again
+        batch = [entry for entry in batch if not entry.answer.cancelled()]  # those were asked to come again
         outcomes: list[Outcome | None]
         try:
             outcomes = list(self._store.keep_reports([entry.report for entry in batch]))

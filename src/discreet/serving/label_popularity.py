@@ -34,7 +34,7 @@ _READ = 2000
 
 
 class LabelPopularity:
-    """The label reports of one model as sums over articles, which are kept in the database beside the reports."""
+    """The label reports of one model as sums over articles, which are kept in the database with the reports."""
 
     def __init__(self, version: str, epsilon: float) -> None:
         self._version, self._epsilon = version, epsilon

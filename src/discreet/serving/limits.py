@@ -18,7 +18,7 @@ class ServerLimits:
         max_reports_of_one: Reports of one address in a day; 0 for any number.
         max_connections: Connections in all; a new one takes the place of the one that has waited longest.
         max_connections_of_one: Connections of one address; those of a trusted proxy are not counted.
-        max_head: Bytes of a request beside its body: its headers, and how its chunks are framed.
+        max_head: Bytes of a request besides its body: its headers, and how its chunks are framed.
         max_headers: Headers of a request.
         max_url: Bytes of its address.
         max_pipelined: Requests that wait on one connection while another is answered.

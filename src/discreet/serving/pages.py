@@ -1,4 +1,4 @@
-"""What the server has for browsers beside its API: the reader's page, its files, the notice, the API's words."""
+"""What the server has for browsers besides its API: the reader's page, its files, the notice, the API's words."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ class ServerStore:
     def listing(self, state: str | None, after: str, most: int) -> list[Row[Any]]:
         """Articles in a state, or in any, whose id comes after this one: id, state, title, url, published.
 
-        One that waits is told as waiting, also where an earlier version of it is listed.
+        One that waits counts as waiting, also where an earlier version of it is listed.
         """
         names = ("title", "url", "published")
         waiting = select(pending.c.id, literal(WAITING).label("state"), *(pending.c[name] for name in names))

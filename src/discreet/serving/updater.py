@@ -78,7 +78,7 @@ class SnapshotUpdater:
         self._wake.set()
 
     def refresh(self) -> None:
-        """Make base scores anew now rather than within a minute."""
+        """Make base scores now rather than within a minute."""
         self._refreshed = -np.inf
         self.wake()
 

@@ -1,8 +1,8 @@
 """How ratings are spread over vendors, which part of them is tested, and which privacy can be had for it.
 
 Thesis 3.3.1 knows three distributions: horizontal (vendors share items, each user is one vendor's), vertical (vendors
-share users, each item is one vendor's), arbitrary (any rating may be anywhere). Users are numbered anew at each vendor;
-`Ratings.users` keeps their names. The catalogue of items is public and the same for all.
+share users, each item is one vendor's), arbitrary (any rating may be anywhere). Users are numbered again at each
+vendor; `Ratings.users` keeps their names. The catalogue of items is public and the same for all.
 """
 
 from __future__ import annotations

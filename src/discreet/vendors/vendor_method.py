@@ -1,4 +1,4 @@
-"""What a way to collaborate is: vendors share something once, and each uses it beside its own ratings.
+"""What a way to collaborate is: vendors share something once, and each uses it together with its own ratings.
 
 All vendors know the items, their public features and the scale of ratings. Users are each vendor's own: the same number
 means different people at different vendors.

@@ -80,7 +80,7 @@ class Store:
 
     @contextmanager
     def locked(self, *numbers: int) -> Iterator[Connection]:
-        """A transaction that nobody else's on the same tasks runs beside."""
+        """A transaction: no other one on the same tasks runs at the same time."""
         with self.engine.begin() as connection:
             for number in sorted(numbers):
                 connection.execute(update(tasks).where(tasks.c.number == number).values(forgotten=tasks.c.forgotten))

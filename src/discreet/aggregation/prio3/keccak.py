@@ -129,7 +129,7 @@ def permute(state: Words) -> None:
 
 @njit(cache=True, nogil=True)
 def absorb(blocks: Words, state: Words) -> None:
-    """Start anew and take in one padded message."""
+    """Start again and take in one padded message."""
     state[:] = 0
     for first in range(0, len(blocks), _RATE_WORDS):
         for place in range(_RATE_WORDS):

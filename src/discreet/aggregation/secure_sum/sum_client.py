@@ -161,7 +161,7 @@ class SumClient:
                 raise UnknownClient(one.sender)
             self._same_session(one, one.sender)
             if one.digest != self._digest:
-                raise SurvivorsDisagree(f"client {one.sender} was told of other survivors than client {self._me}")
+                raise SurvivorsDisagree(f"client {one.sender} got another list of survivors than client {self._me}")
         for one in agreements.agreements[:quorum]:
             one.check(self._terms.roster[one.sender])
         self._enough("agreements", len(agreements.agreements), quorum)

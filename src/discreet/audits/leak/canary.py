@@ -152,7 +152,7 @@ register(
 register(
     Audit(
         "client gradient",
-        "PrivateRec, beside its noised attention, as published",
+        "PrivateRec, besides its noised attention, as published",
         Status.CLAIMED,
         0.0,
         NonInterference(WordsBesideAttention(), (_WITH, _WITHOUT), (0.2, 0.3, 0.5)),

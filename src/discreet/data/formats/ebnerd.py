@@ -1,7 +1,7 @@
 """EB-NeRD (Kruse et al. 2024): parquet files of a Danish news site, `train/`, `validation/`, perhaps `test/`.
 
 Each split has `behaviors.parquet` (what was in view and what was clicked) and `history.parquet` (the clicks of each
-reader in the weeks before the split, fixed for the whole split). `articles.parquet` stands beside the splits or one
+reader in the weeks before the split, fixed for the whole split). `articles.parquet` is next to the splits or one
 folder above; where it is missing, or lacks an article, the text is empty.
 """
 

@@ -1,7 +1,7 @@
 """MovieLens 100K, 1M, 10M, 20M, 25M and latest (Harper and Konstan 2015), or any other table of ratings.
 
 Read from the official zip, from the folder it unpacks to, or from one file (plain, .gz, .xz). Titles, genres and years
-come from `u.item`, `movies.dat` or `movies.csv` beside the ratings; only items that somebody rated are kept.
+come from `u.item`, `movies.dat` or `movies.csv` next to the ratings; only items that somebody rated are kept.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Appeal:
         article: NDArray[np.integer],
         time: NDArray[np.int64],
     ) -> NDArray[np.float64]:
-        """Utility of each `article` to the `reader` beside it at that `time`, given the day's tastes."""
+        """Utility of each `article` to the `reader` of the same row at that `time`, given the day's tastes."""
         topic = self.articles.subtopic[article]
         loyal = self.readers.favourite[reader, topic] == self.articles.who[article]
         age = (time - self.articles.published[article]) / DAY

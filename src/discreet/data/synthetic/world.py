@@ -22,7 +22,7 @@ _MIN_ARTICLES_A_DAY, _ARTICLES_A_DAY_BY_ROOT = 40, 4.25
 
 @dataclass(frozen=True)
 class NewsWorld:
-    """Generated data with what generated it. `utility[split]` stands beside `splits[split].shown`."""
+    """Generated data with what generated it. `utility[split]` is parallel to `splits[split].shown`."""
 
     data: NewsData
     articles: ArticleTruth

@@ -90,7 +90,7 @@ class Host:
             DiscreetError: if the identity is not the one in the roster.
         """
         if roster.get(identity.client) != identity.public:
-            raise DiscreetError(f"the roster does not have node {identity.client} with this node's key: make it anew")
+            raise DiscreetError(f"the roster does not have node {identity.client} with this node's key: make it again")
         self._identity = identity
         self._roster = dict(roster)
         self._open_job = open_job
@@ -184,7 +184,7 @@ class Host:
         """A later step. One that refuses ends the round for this node, as the secure sum wants it."""
         now = self._round
         if now is None or now.terms.digest != asked.context:
-            raise OtherRound("this node is not in that round: it is in another, or has been started anew")
+            raise OtherRound("this node is not in that round: it is in another, or has been started again")
         if now.client.step != asked.step:
             raise OutOfTurn(f"this node is at step {now.client.step.name}, not {asked.step.name}")
         try:

@@ -1,1 +1,1 @@
-"""Everything that runs beside a reader's clicks. Whoever reads this package has read all that touches them."""
+"""Everything that runs on the device, next to a reader's clicks. All that touches them is in this package."""

@@ -75,7 +75,7 @@ class DeviceStatement:
         lines = [str(self.ledger), "", f"Kept on this device: {self.clicks} clicks"]
         if self.open_clicks:
             names = ", ".join(sorted(self.settings.open_categories)) or "categories that were open then"
-            lines.append(f"Told in clear, protected by nothing: {self.open_clicks} clicks ({names})")
+            lines.append(f"Sent in clear, protected by nothing: {self.open_clicks} clicks ({names})")
         if self.stopped:
             lines.append(f"Nothing more is released: {self.stopped}")
         return "\n".join(lines)

@@ -1,7 +1,7 @@
 """The publisher's catalogue in a file: a list of pages, and the pages, each named by the SHA-256 of its bytes.
 
 Whole or not at all: a new catalogue takes the old one's place when all its pages are there and every article of it has
-been checked. Until then the old one serves, and beside it the articles that the new list shows first.
+been checked. Until then the old one serves, together with the articles that the new list shows first.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ class CatalogueFile:
 
     @contextmanager
     def _changing(self) -> Iterator[Callable[..., sqlite3.Cursor]]:
-        """One transaction. A file that turns out to be damaged is begun anew: it is only a copy."""
+        """One transaction. A file that turns out to be damaged is begun again: it is only a copy."""
         try:
             with self._connection:
                 yield self._connection.execute

@@ -243,7 +243,7 @@ class History:
                 _add_report(connection, report)
 
     def open_articles(self, opened: Iterable[Article], categories: Iterable[str]) -> None:
-        """These articles are open from now on, beside those that were, as far as their categories still are."""
+        """These articles are open from now on, in addition to those that were, as far as their categories still are."""
         rows = [(article.id, article.title, article.category) for article in opened]
         with self._transaction() as connection:
             known = {row[0] for row in connection.execute("SELECT DISTINCT category FROM open_article")}

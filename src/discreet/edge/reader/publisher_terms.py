@@ -48,7 +48,7 @@ class PublisherTerms:
         ranking: Who ranks: the device alone, the device after the server's shortlist, or the server.
         shortlist_size: How many articles to ask for, the same whatever was read.
         diversity: How much categories take turns for a reader of whom nothing is known yet, from 0 to 1.
-        weights: How much each feature of the history weighs beside an article's base score.
+        weights: The weight of each feature of the history, relative to an article's base score.
         vector_scale: What one step of the articles' vectors is worth.
         vector_unit: How much the similarity of two articles varies: similarities are given in this unit.
         centre: The mean interest of all readers, in the coordinates of these vectors.

@@ -8,8 +8,8 @@ What is protected is this: two histories are neighbours if one *sensitive* click
 *sensitive* click in the other. What is not: whether a click was sensitive at all (replacing a sensitive click by an
 open one changes the open counts, and the number of sensitive clicks), everything about open clicks, and which
 categories were declared open, which the counts show. Where the number of clicks is hidden, the neighbours have one
-sensitive click more or less; the number of open clicks is told in any case. A click is open or sensitive by the
-setting at the time it was made: a later change applies to later clicks only. So what was sensitive is never told
+sensitive click more or less; the number of open clicks is sent in any case. A click is open or sensitive by the
+setting at the time it was made: a later change applies to later clicks only. So what was sensitive is never sent
 in clear afterwards.
 
 What a category is, the device fixes when the reader opens it: the articles that are in it then, as they are then.

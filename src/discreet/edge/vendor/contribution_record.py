@@ -54,7 +54,7 @@ class ContributionRecord:
                 ]
         except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(
-                path, f"is damaged ({error}); the job cannot go on, share anew under another name"
+                path, f"is damaged ({error}); the job cannot go on, share again under another name"
             ) from error
 
     def keep(self, job: ShareJob, given: Sequence[RecordedContribution]) -> None:

@@ -7,7 +7,7 @@ fit the job are left out or moved to the ends of its scale; and if the program f
 sum went without vendor v and another, of the same answers, with it, their difference would be v's answer alone. So a
 vendor contributes only to a secure sum whose quorum is all vendors: one that leaves stops the round until it is back.
 
-**The same answer again.** A sum that failed is asked for anew. The vendor then gives the very vector that it gave
+**The same answer again.** A sum that failed is asked for again. The vendor then gives the very vector that it gave
 before (`contribution_record`), masked afresh, which costs nothing more. It refuses another
 question in the place of that one.
 
@@ -98,7 +98,7 @@ class VendorNode:
         """The kept answer, or a new one, which is kept when this returns."""
         given = self.book.given(self.job)
         if not given and self.spending.charged(self.job.digest):
-            raise DiscreetError("what this vendor gave to the job before is lost; share anew, under another name")
+            raise DiscreetError("what this vendor gave to the job before is lost; share again, under another name")
         if task.number < len(given):
             if given[task.number].task != sent:
                 raise DiscreetError(f"round {task.number + 1} was another question before, which was answered")

@@ -149,7 +149,7 @@ class NewsReproduction(Reproduced):
         return {"experiment": self.name, "dataset": self.dataset, "rows": rows, **findings}
 
     def plots(self) -> dict[str, str]:
-        """The figure, and the panels beside it."""
+        """The figure, and the other panels."""
         drawn = {
             f"{self.name}-{panel.name}": line_plot(panel.lines, panel.across, panel.up, panel.name, log=panel.log)
             for panel in self.plan.panels

@@ -142,7 +142,8 @@ class TopicPrior:
     def _expected(self, counts: Floats, length: int, releases: int) -> Floats:
         """E[n | noised counts] of readers with the same number of clicks and releases.
 
-        Exact up to some hundred clicks; beyond, noise is small beside them, and the best linear estimate is as good.
+        Exact up to some hundred clicks; beyond, noise is small compared with them, and the best linear estimate is as
+        good.
         """
         if math.isinf(self.epsilon):
             return counts

@@ -25,7 +25,7 @@ AXES = 64
 """Principal axes of title vectors that devices are given."""
 
 TOWER_AXES = 32
-"""How many of them, beside the category, make up the coordinates in which towers are trained."""
+"""How many of them, in addition to the category, make up the coordinates in which towers are trained."""
 
 _TITLES = 8000
 

@@ -23,7 +23,7 @@ class PublicArticles:
 
     Attributes:
         vectors: A unit vector for each title, centred on the mean title that was shown in the train split.
-        unit: How much the similarity of two titles that were shown varies: similarities are told in this unit.
+        unit: How much the similarity of two titles that were shown varies: similarities are measured in this unit.
         category: The number of each article's category.
         share: Of each category the share in all that was shown.
         text: What the popularity of an article is predicted from: main directions of the title vectors, and categories.

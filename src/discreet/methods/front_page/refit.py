@@ -21,7 +21,7 @@ from discreet.methods.method import TrainingTask
 
 
 def world_weights(readers: int, seed: int, text: str) -> NDArray[np.float64]:
-    """The most likely weights in one generated world, beside popularity without noise, of weight 1."""
+    """The most likely weights in one generated world, relative to popularity without noise, of weight 1."""
     data = news_world(readers, seed=seed)
     task, method = TrainingTask(data, text), FrontPage(epsilon=math.inf)
     dev = data.splits["dev"]

@@ -60,7 +60,7 @@ def published_sigma(sensitivity: float, epsilon: float, delta: float) -> float:
 def claimed_by_scale(name: str, scale: float | None, clip: float, epsilon: float, calibration: Calibration) -> float:
     """The claim 2δ/λ where the scale λ of the Laplace noise is given in place of ε; else that ε.
 
-    Only the papers' calibration says ε = 2δ/λ: the truth depends on the length of the gradient, and is printed beside.
+    Only the papers' calibration says ε = 2δ/λ: the truth depends on the length of the gradient, and is printed with it.
     """
     if scale is None:
         return epsilon

@@ -80,7 +80,7 @@ class UniFedRec(Federated):
             )
 
     def network(self, model: NewsModel) -> Network:
-        """The model with interests beside the reader's vector; a server that ranks has the interests alone."""
+        """The model with interests in addition to the reader's vector; a server that ranks has the interests alone."""
         tasks = ("ranking", "recall") if self.epsilon_serving is None else ("recall",)
         return Network(MultiInterest(model, self.interests, tasks))
 

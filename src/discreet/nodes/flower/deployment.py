@@ -131,8 +131,8 @@ def submit(program: str, arguments: Mapping[str, Any], superlink: SuperLink, *, 
         program: `discreet.module:function`, called there with the nodes and the arguments.
         arguments: what can be written as JSON; paths in it are absolute, and mean the server's disk.
         superlink: where.
-        alone: refuse to run beside another program. A node is in one secure sum at a time, and a run whose terminal was
-            killed goes on.
+        alone: refuse to run at the same time as another program. A node is in one secure sum at a time, and a run whose
+            terminal was killed goes on.
 
     Returns:
         What the program has returned.

@@ -1,7 +1,7 @@
 """What Flower runs: a ClientApp that relays to the node's host, and a ServerApp that runs a program of Discreet.
 
 The relay knows its node's number and its host's socket from Flower's node configuration, never from the server. It
-imports neither torch nor numba, because Flower may start it anew for every message.
+imports neither torch nor numba, because Flower may start it again for every message.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The nodes as the server sees them through Flower's grid.
 
 Flower gives a node a number of its own at every start. So each Flower node that is new is asked which of our nodes it
-is; a node that was started anew is found again, under its new number. What a node claims to be is not proved here:
+is; a node that was started again is found, under its new number. What a node claims to be is not proved here:
 the secure sum proves it with every message, and an impostor does no more harm than silence. Flower's own node
 authentication keeps strangers out altogether.
 """

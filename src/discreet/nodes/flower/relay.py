@@ -1,9 +1,9 @@
 """A relay that stays: it takes every message of its SuperNode to the host, and runs no code that the server sends.
 
 Flower's SuperNode by itself unpacks the app that comes with a run and starts a new process of it for every message.
-That costs two seconds of computing a message, and, worse, lets the server run whatever it likes beside the node's data.
-With `--isolation process` the SuperNode leaves this to others: to this relay, which answers with its own ClientApp
-(`app.client`) and never looks at the one that was sent.
+That costs two seconds of computing a message, and, worse, lets the server run whatever it likes next to the node's
+data. With `--isolation process` the SuperNode leaves this to others: to this relay, which answers with its own
+ClientApp (`app.client`) and never looks at the one that was sent.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What whole numbers cost beside real ones: from any account of continuous Gaussian noise to noise that many add.
+"""What whole numbers cost more than real ones: from any account of continuous Gaussian noise to noise that many add.
 
 Each of n parties adds to a sum discrete Gaussian noise of σ₁ on the integers; together they should hide as much as
 continuous Gaussian noise of σ = √n·σ₁ does.

@@ -1,4 +1,4 @@
-"""The anchor: a small file beside the debits that remembers how many there were, so that an older copy is noticed."""
+"""The anchor: a small file next to the debits that remembers how many there were, so that an older copy is noticed."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class Ledger:
         stands. If no bytes were kept (the process was killed, or `make` failed), the next call pays once more.
 
         Args:
-            purpose: What it is for. A click pays for each purpose anew.
+            purpose: What it is for. A click pays for each purpose separately.
             epoch: Whose clicks it is computed from.
             guarantee: What it costs each of these clicks.
             make: Computes the release, from clicks of this epoch (and part) only. Called at most once.
@@ -183,7 +183,7 @@ class Ledger:
         Nobody knows what was spent, so the whole budget of every click is written off: up to the current epoch, the
         latest that the anchor knows of, and `through`, the latest of which its owner has clicks. No release can have
         touched a later click, so later epochs begin with a full budget; for the unit `user` there is nothing left,
-        ever. A damaged file is kept beside the new one.
+        ever. A damaged file is kept next to the new one.
         """
         store = LedgerStore(Path(folder), timeout)
         store.make_folder()

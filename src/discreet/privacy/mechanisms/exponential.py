@@ -35,8 +35,8 @@ class Exponential(Mechanism):
     What lies more than 256 Δ below the best is raised to there; the best moves by at most 65 levels too, so this adds
     nothing, and no score is refused for its size. The weight of level q is b^q with b = ⌊e^{ε/130}·2⁴⁰⌋/2⁴⁰.
 
-    Proof: between neighbours each weight changes by a factor of at most b^65 ≤ e^{ε/2} (beside one that all share), and
-    so does their sum, hence the probability of each choice by at most e^ε.
+    Proof: between neighbours each weight changes by a factor of at most b^65 ≤ e^{ε/2} (besides one that all share),
+    and so does their sum, hence the probability of each choice by at most e^ε.
     """
 
     name: ClassVar[str] = "exponential"

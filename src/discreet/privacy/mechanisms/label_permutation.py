@@ -82,7 +82,7 @@ class LabelPermutation(Mechanism):
         return ApproximateDpEvent(self.epsilon) if self._shows_all else NonPrivateDpEvent()
 
     def guarantee(self) -> Guarantee:
-        """The claim, and the truth beside it."""
+        """The claim, and the truth."""
         return self.claimed(self.epsilon, self.epsilon if self._shows_all else math.inf)
 
     def checked(self, value: Any) -> int:

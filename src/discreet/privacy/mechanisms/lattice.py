@@ -145,7 +145,7 @@ class LatticeMechanism(Mechanism):
         return DiscreteLaplaceDpEvent(float(1 / self.scale), self.lattice_l1)
 
     def guarantee(self) -> Guarantee:
-        """(ε, δ); beside the claim, if the scale is a paper's."""
+        """(ε, δ); with the claim, if the scale is a paper's."""
         if self.calibration is Calibration.PAPER:
             return self.claimed(self.epsilon, self.true_epsilon, self.delta)
         return self.proved(self.epsilon, self.delta)

@@ -106,7 +106,7 @@ class Mechanism(ABC):
         return self._guarantee(epsilon, delta, None)
 
     def claimed(self, claim: float, true_epsilon: float, delta: float = 0.0) -> Guarantee:
-        """A guarantee of one release in which a paper's claim stands beside what is true."""
+        """A guarantee of one release in which a paper's claim is printed with what is true."""
         return self._guarantee(true_epsilon, delta, claim)
 
     def _guarantee(self, epsilon: float, delta: float, claim: float | None) -> Guarantee:

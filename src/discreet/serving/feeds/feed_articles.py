@@ -1,4 +1,4 @@
-"""From the entries of any feed to articles: what is wrong with an entry is told, and the rest goes on."""
+"""From the entries of any feed to articles: what is wrong with an entry is reported, and the rest goes on."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Both aggregators in one process, to try learning out. One party then sees everything: nobody is protected from it.
 
-All files are made at the first start, in a folder beside the catalogue: keys, tokens, databases, and the task. The
+All files are made at the first start, in a folder next to the catalogue: keys, tokens, databases, and the task. The
 helper has an address of its own, because devices refuse a task whose aggregators have one address.
 """
 

@@ -56,7 +56,7 @@ class DPIALS(RankingMethod):
     curvature_weight: float = 0.1
     """κ."""
     everything: float = 0.1
-    """α, what a pair weighs that was not bought, beside w of one that was."""
+    """α, the weight of a pair that was not bought; one that was bought has weight w."""
     ridge: float = 5.0
     user_unobserved: float = 0.1
     user_ridge: float = 0.03

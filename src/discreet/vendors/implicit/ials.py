@@ -69,7 +69,7 @@ class IALS:
         return FittedIALS(purchases.users, purchases.items.ids, rows, users, items)
 
     def solve(self, rows: csr_array, mine: Vectors, others: Vectors) -> None:
-        """Every row's vector anew, in place, with the other side fixed."""
+        """Compute every row's vector again, in place, with the other side fixed."""
         weight = np.diff(rows.indptr) + self.unobserved * rows.shape[1]
         ridge = (self.ridge * weight**self.exponent).astype(np.float32)
         gram = (self.unobserved * (others.T @ others)).astype(np.float32)

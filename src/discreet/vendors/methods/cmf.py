@@ -65,7 +65,7 @@ class CMF(PrivateFactors):
         return each, each
 
     def guarantee(self, vendors: int) -> Guarantee:
-        """Proved; with the noise of the paper, its claim beside what is true."""
+        """Proved; with the noise of the paper, with its claim and what is true."""
         rounds = self.rounds.rounds
         text = f"cmf, joint DP: {rounds} rounds of Langevin dynamics on the vendors' secure sum"
         if self.calibration is Calibration.EXACT:

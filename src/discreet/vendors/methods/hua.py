@@ -43,7 +43,7 @@ class Hua(PrivateFactors):
     What is claimed: the paper fixes the users' vectors after fitting them to the same values, and its theorem treats
     them as constants. They are not: one value moves its user's vector, hence A_j and b_j of everything that the user
     rated, which the theorem does not cover. No finite ε is proved here for it. `calibration="paper"` does that, with
-    the claim beside an ε of infinity.
+    the claim, and an ε of infinity.
 
     Exact: no step uses values without noise. Users' vectors come first from **which** items each user rated (singular
     vectors of the 0/1 matrix, which this level does not protect), then items' from them by the theorem above; further
@@ -73,7 +73,7 @@ class Hua(PrivateFactors):
         return 1 if self.calibration is Calibration.PAPER else 2 * self.sweeps - 1
 
     def guarantee(self, vendors: int) -> Guarantee:
-        """Pure ε; with the paper's users, its claim beside the true infinity."""
+        """Pure ε; with the paper's users, its claim, and the true infinity."""
         text = "hua, joint DP: perturbed objectives on the vendors' secure sum"
         if self.calibration is Calibration.EXACT:
             return self.stated(text, epsilon=self.epsilon, delta=0.0)

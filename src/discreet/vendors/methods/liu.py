@@ -73,7 +73,7 @@ class Liu(PrivateFactors):
         return least, least
 
     def guarantee(self, vendors: int) -> Guarantee:
-        """Proved; with the noise of the paper, its claim beside what the noised rounds prove."""
+        """Proved; with the noise of the paper, with its claim and what the noised rounds prove."""
         rounds = self.rounds.rounds
         text = f"liu, joint DP: {rounds} rounds of Langevin dynamics on the vendors' secure sum"
         if self.calibration is Calibration.EXACT:

@@ -1,7 +1,7 @@
 """The public result of a sharing as a file: every question with the sum of all answers, the job, and what it promises.
 
 safetensors: `task/r` has the bytes of round r's question, `total/r` the sum. While the rounds go on, the same content
-stands in a file beside, question by question, so that a server that was stopped goes on where it was.
+is kept in a second file, question by question, so that a server that was stopped goes on where it was.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ user of the rest.
 
 **Theorem.** Let the rounds' vectors have L2 sensitivities Δ_r, and let σ_r/Δ_r = m/√s_r with Σ s_r = 1. Then all rounds
 together, each free to depend on the earlier ones' results, are (ε, δ)-DP for the (ε₀, δ₀) of the analytic Gaussian of
-multiplier m, and what the lattice costs beside it (`discreet.privacy.accounting.lattice_price`).
+multiplier m, and what the lattice costs in addition (`discreet.privacy.accounting.lattice_price`).
 
 Proof. Contributions are whole numbers, so that theorem applies to the N − 1 − t parts that stay hidden, and continuous
 noise remains to be accounted for. A round with share s is √s/m-GDP (Gaussian differential privacy). Which share the
@@ -31,7 +31,7 @@ from discreet.privacy.mechanisms.gaussian import analytic_multiplier, gaussian_d
 MAX_EPSILON = 20.0
 MIN_EPSILON = 0.01
 _RESERVE = 1e-6
-"""The part of ε and of δ that is kept for what a lattice costs beside real numbers."""
+"""The part of ε and of δ that is kept for what a lattice costs more than real numbers."""
 
 
 def usual_colluders(vendors: int) -> int:

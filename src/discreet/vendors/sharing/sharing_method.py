@@ -27,7 +27,7 @@ from discreet.vendors.vendor_method import Setting, VendorMethod
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """The public answers, and beside them each vendor's own noise, which that vendor alone keeps."""
+    """The public answers, and each vendor's own noise, which that vendor alone keeps."""
 
     answers: tuple[Answered, ...]
     kept: tuple[tuple[Integers, ...], ...]
@@ -35,7 +35,7 @@ class Shared:
 
 @dataclass(frozen=True)
 class Sharing(VendorMethod):
-    """Vendors release item statistics once, with user-level privacy, and each uses them beside its own ratings.
+    """Vendors release item statistics once, with user-level privacy, and each uses them together with its own ratings.
 
     Attributes:
         epsilon: ε of a user for everything that ever leaves her vendor.

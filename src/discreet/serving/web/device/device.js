@@ -34,7 +34,7 @@
  *                                   ranked here, without articles read already; nothing is asked
  * await device.front(limit)         the same in the way that the publisher ranks; `slate` is to be handed to `clicked`
  *                                   (null if nothing is reported), `ranking` "local", "shortlist" or "server"
- * device.again(front)               the same articles ranked anew with the clicks since, without asking the server
+ * device.again(front)               the same articles ranked again with the clicks since, without asking the server
  * await device.clicked(id, slate)   remember a click, here; `slate` as `front` gave it, if it was clicked there
  * await device.releaseDue()         make and send what is due; → the log's new entries. What could not be sent is sent next
  *                                   time, the same bytes

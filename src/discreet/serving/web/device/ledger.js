@@ -68,7 +68,7 @@ export class Ledger {
   /**
    * The bytes of a mechanism for a purpose, an epoch and perhaps a part, made now and paid; null where that was
    * released before or may not be. This is the one place where a mechanism is applied, and it debits that mechanism's
-   * guarantee. `about` is kept beside the bytes: what is told with them was decided now.
+   * guarantee. `about` is kept with the bytes: what is sent with them is decided now.
    */
   async release({ debits, meta }, { purpose, epoch, part = "", mechanism, clicks, about = {} }) {
     const all = await debits.all();

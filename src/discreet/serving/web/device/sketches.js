@@ -1,5 +1,5 @@
 /**
- * Sketches: of each finished epoch the noised topic counts of its sensitive clicks, made once. What is told beside the
+ * Sketches: of each finished epoch the noised topic counts of its sensitive clicks, made once. What is sent with the
  * counts (their space, and how many clicks there were, or that this is hidden) is kept with them and never changes.
  */
 

@@ -1,4 +1,4 @@
-/** What was told and at which cost, in plain sentences. */
+/** What was sent, and what it cost, in plain sentences. */
 
 /** ε for people: three digits, and never below the decimal that it stands for, of the 15 digits that a float holds. */
 export function shownEpsilon(epsilon) {

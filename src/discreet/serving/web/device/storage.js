@@ -49,7 +49,7 @@ function opened(name) {
 }
 
 /**
- * Clicks and debits of the first version stay, and so does the ledger's head; the rest begins anew. What a server chose
+ * Clicks and debits of the first version stay, and so does the ledger's head; the rest begins again. What a server chose
  * and the first version kept with a click unchecked goes: the name of a slate, a topic, a vector.
  */
 function upgrade(database, transaction, oldVersion) {

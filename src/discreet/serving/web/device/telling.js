@@ -1,5 +1,5 @@
 /**
- * What may be told, and when. Whether a release is made depends on the terms, the catalogue, the debits and the reader's
+ * What may be sent, and when. Whether a release is made depends on the terms, the catalogue, the debits and the reader's
  * limit: never on which article was clicked. What fails becomes a problem that is said, and the other messages go on.
  */
 

@@ -38,7 +38,7 @@ export class DiscreetFrontPage extends (globalThis.HTMLElement ?? Object) {
     clearInterval(this.#timer);
   }
 
-  /** Rank anew with the clicks since, here. */
+  /** Rank again with the clicks since, here. */
   render() {
     const { category } = this, { device } = this;
     if (!device.model) return this.#say(device.status().problem ?? "The articles are on their way.");

@@ -44,7 +44,7 @@ function recommend({ sketches, open }) {
 
 function sketch({ epoch, clicks, release }) {
   const { epsilon, numbers } = decodeRelease(release);
-  const length = clicks === null ? "The number of clicks is hidden too." : `The number of clicks, ${clicks}, is told.`;
+  const length = clicks === null ? "The number of clicks is hidden too." : `The number of clicks, ${clicks}, is sent.`;
   const words = `How often each topic was read in epoch ${epoch}, with noise (ε = ${shownEpsilon(epsilon)}). ${length}`;
   return { title: "Sketch", words, numbers: [["noised counts", numbers]] };
 }

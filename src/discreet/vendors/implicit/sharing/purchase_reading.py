@@ -1,4 +1,4 @@
-"""What a vendor makes of the answers: a few rows that stand for all users of the others, beside its own users' rows.
+"""What a vendor makes of the answers: a few rows that stand for all users of the others, next to its own users' rows.
 
 With V the directions and C = G·V the projections of the others' Gram matrix G, Nyström's approximation is
 

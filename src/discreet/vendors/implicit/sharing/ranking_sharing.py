@@ -35,7 +35,7 @@ class WithOthers:
 
     Attributes:
         others: What the others' users buy together.
-        weight: What a user of the others weighs beside an own one with an average number of items.
+        weight: The weight of a user of the others, relative to an own one with an average number of items.
         ridge: λ.
     """
 
@@ -68,7 +68,7 @@ class RankingSharing(RankingMethod):
     """
 
     name: ClassVar[str] = "sharing"
-    summary: ClassVar = "private co-purchases, released once, beside each vendor's own in EASE; protects users"
+    summary: ClassVar = "private co-purchases, released once, and used with each vendor's own in EASE; protects users"
 
     epsilon: float
     delta: float = 1e-5
