@@ -7,7 +7,6 @@ without it. How the model was trained is not protected by that; `BasisModel.guar
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,13 +28,10 @@ from discreet.models.news_model import Needs, NewsModel, TableSizes
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.mechanisms.attention import ClippedAttention, positive_weights
 from discreet.protocol.check import limits
+from discreet.serving.model import Doubles, Floats, Timeless
 from discreet.serving.sketch_terms import SketchTerms
-from discreet.text.encode import encode_texts
-from discreet.text.word_vectors import unit_rows
+from discreet.serving.trained_titles import digest_of, trained_title_vectors
 from discreet.training.network import Network
-
-Floats = NDArray[np.float32]
-Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +46,7 @@ class BasisSpace:
     @cached_property
     def version(self) -> str:
         """Names the basis: attention to one means nothing in another."""
-        return _digest([self.vectors])
+        return digest_of([self.vectors])
 
     def topics_of(self, vectors: Floats) -> NDArray[np.int64]:
         """The basis vector that each article has the largest product with."""
@@ -58,7 +54,7 @@ class BasisSpace:
 
 
 @dataclass(frozen=True, eq=False)
-class BasisModel:
+class BasisModel(Timeless):
     """A trained PrivateRec: the score of article t is t·ũ with ũ = Σ α̃ᵢ bᵢ, from the weights α̃ of noised attention.
 
     The weights sum to 1, so a score is that of the mean basis vector, which needs no release and ranks for readers who
@@ -92,7 +88,7 @@ class BasisModel:
             )
         parameters = [run.state[name] for name in sorted(trained_parameters(run.state))]
         space = BasisSpace(np.asarray(run.state["basis"], np.float32))
-        return cls(method, network, space, _digest([*parameters, centre]), centre, run.text)
+        return cls(method, network, space, digest_of([*parameters, centre]), centre, run.text)
 
     @property
     def epsilon_sketch(self) -> float:
@@ -120,15 +116,7 @@ class BasisModel:
         """Articles as the trained encoder sees them, from their titles; the anonymous article for an empty one."""
         if not titles:
             return np.zeros((0, self.network.size), np.float32)
-        encoded = encode_texts(list(titles), self.text_source).matrix
-        if encoded.shape[1] != len(self.text_centre):
-            raise DiscreetError(
-                f"title vectors from '{self.text_source}' have {encoded.shape[1]} dimensions here and had"
-                f" {len(self.text_centre)} in training; install what the run was trained with"
-            )
-        titled = encoded.any(axis=1)
-        texts = np.zeros_like(encoded)
-        texts[titled] = unit_rows(encoded[titled] - self.text_centre)
+        texts = trained_title_vectors(titles, self.text_source, self.text_centre)
         table = ArticleTable(TableSizes(vector=texts.shape[1]), vectors=torch.from_numpy(texts))
         return np.asarray(encode_all(self.network, table, np.arange(len(titles))).numpy())
 
@@ -143,18 +131,6 @@ class BasisModel:
     def fixed_scores(self, vectors: Floats, categories: Sequence[str]) -> Doubles:
         """The product of each article with the mean basis vector."""
         return np.asarray(self.article_scores(vectors, categories).mean(axis=1, dtype=np.float64))
-
-    def base_scores(
-        self,
-        fixed: Doubles,
-        published: NDArray[np.int64],
-        first_shown: NDArray[np.int64],
-        shows: NDArray[np.int64],
-        popularity: Doubles,
-        now: int,
-    ) -> Doubles:
-        """The fixed score: PrivateRec knows neither time nor popularity."""
-        return fixed
 
     def interest(self, counts: NDArray[np.int64], clicks: int | None, releases: int) -> Doubles:
         """α̃ − 1/B: the mean of the releases, made positive with sum 1 (Algorithm 2, line 10), over the mean reader.
@@ -194,8 +170,3 @@ def trained_network(run: Run) -> tuple[PrivateRec, NewsModel, Floats]:
     for name, part in fixed_parts(model).items():
         part.copy_(torch.from_numpy(run.state[name]))
     return method, Network(model).load(trained_parameters(run.state)).eval(), centre
-
-
-def _digest(parts: Sequence[NDArray[np.generic]]) -> str:
-    content = b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
-    return hashlib.blake2b(content, digest_size=8).hexdigest()

@@ -9,7 +9,6 @@ sent in steps of 1/127 of the largest, and a device takes all of its clicks, whe
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,11 +23,10 @@ from discreet.methods.run import Run
 from discreet.methods.setup import CENTRES
 from discreet.models.bilinear import Bilinear
 from discreet.models.news_model import Titles
-from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
-from discreet.serving.model import Doubles, Floats
-from discreet.serving.sketch_terms import SketchTerms
-from discreet.text.encode import encode_texts
-from discreet.text.word_vectors import unit_rows
+from discreet.privacy.guarantee import Guarantee
+from discreet.serving.device_only import DeviceOnly
+from discreet.serving.model import Doubles, Floats, Timeless
+from discreet.serving.trained_titles import digest_of, trained_title_vectors
 
 _AXES = 32
 
@@ -45,7 +43,7 @@ class AxisSpace:
     @cached_property
     def version(self) -> str:
         """Names the axes."""
-        return _digest([self.axes])
+        return digest_of([self.axes])
 
     def topics_of(self, vectors: Floats) -> NDArray[np.int64]:
         """The axis of each article."""
@@ -53,7 +51,7 @@ class AxisSpace:
 
 
 @dataclass(frozen=True, eq=False)
-class BilinearHead:
+class BilinearHead(Timeless, DeviceOnly):
     """A trained head.
 
     Attributes:
@@ -69,10 +67,7 @@ class BilinearHead:
     """
 
     kind: ClassVar[str] = "bilinear"
-    epsilon_sketch: ClassVar[float] = 0.0
-    epsilon_label: ClassVar[float] = 0.0
-    uses_labels: ClassVar[bool] = False
-    hide_length: ClassVar[bool] = False
+    mechanism: ClassVar[str] = "the device ranks by itself, with a trained head"
     device_weights: ClassVar[Mapping[str, float]] = {"interest": 1.0}
 
     head: Doubles
@@ -118,7 +113,7 @@ class BilinearHead:
     @cached_property
     def version(self) -> str:
         """Names the head with its basis."""
-        return _digest([self.head, self.prior, self.text_basis, self.topic_basis, self.text_centre])
+        return digest_of([self.head, self.prior, self.text_basis, self.topic_basis, self.text_centre])
 
     @cached_property
     def _directions(self) -> tuple[Doubles, int]:
@@ -142,23 +137,11 @@ class BilinearHead:
         """A reader without clicks has the vector 0."""
         return np.zeros(len(self.head), np.float32)
 
-    @property
-    def sketch_terms(self) -> SketchTerms:
-        """No release is asked for, and none is taken."""
-        return SketchTerms(self.guarantee(), len(self.space), 1.0, 0, False, 0)
-
     def title_vectors(self, titles: Sequence[str], topics: Sequence[tuple[str, str]] = ()) -> Floats:
         """Articles from their titles and from their categories and sections."""
         if not titles:
             return np.zeros((0, len(self.head)), np.float32)
-        encoded = encode_texts(list(titles), self.text_source).matrix
-        if encoded.shape[1] != len(self.text_centre):
-            raise DiscreetError(
-                f"title vectors from '{self.text_source}' have {encoded.shape[1]} dimensions here and had"
-                f" {len(self.text_centre)} in training; install what the run was trained with"
-            )
-        texts, titled = np.zeros_like(encoded), encoded.any(axis=1)
-        texts[titled] = unit_rows(encoded[titled] - self.text_centre)
+        texts = trained_title_vectors(titles, self.text_source, self.text_centre)
         row = {name: number for number, name in enumerate(self.topics, start=1)}
         named = [row.get(both[self.by_section], 0) for both in topics] or [0] * len(titles)
         return np.asarray(texts @ self.text_basis + self.topic_basis[named], dtype=np.float32)
@@ -174,29 +157,3 @@ class BilinearHead:
     def fixed_scores(self, vectors: Floats, categories: Sequence[str]) -> Doubles:
         """What everybody likes: bᵀt."""
         return np.asarray(vectors.astype(np.float64) @ self.prior)
-
-    def base_scores(
-        self,
-        fixed: Doubles,
-        published: NDArray[np.int64],
-        first_shown: NDArray[np.int64],
-        shows: NDArray[np.int64],
-        popularity: Doubles,
-        now: int,
-    ) -> Doubles:
-        """The fixed score: the head knows neither time nor popularity."""
-        return fixed
-
-    def interest(self, counts: NDArray[np.int64], clicks: int | None, releases: int) -> Doubles:
-        """The share of each axis in what a reader declared no secret, over an equal share."""
-        return np.asarray(counts / max(1, int(counts.sum())) - 1 / len(counts))
-
-    def guarantee(self) -> Guarantee:
-        """Of ranking, for which nothing leaves a device; `training` has what the head cost."""
-        terms = (Unit.CLICK, Adjacency.SUBSTITUTE, Adversary.SERVER, Scope.LIFETIME, Status.PROVED)
-        return Guarantee(0.0, 0.0, *terms, "the device ranks by itself, with a trained head")
-
-
-def _digest(parts: Sequence[NDArray[np.generic]]) -> str:
-    content = b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
-    return hashlib.blake2b(content, digest_size=8).hexdigest()

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from discreet.errors import DiscreetError
 from discreet.methods.front_page.history_features import FEATURES
 from discreet.methods.front_page.weights import PUBLIC_WEIGHTS
-from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 from discreet.protocol.check import SCHEMA
+from discreet.serving.device_only import DeviceOnly
 from discreet.serving.model import Doubles, Floats
-from discreet.serving.sketch_terms import SketchTerms
 from discreet.text.encode import encode_texts, identity
 from discreet.text.topics import TopicSpace, find_topics
 from discreet.text.word_vectors import unit_rows
@@ -31,13 +30,13 @@ from discreet.text.word_vectors import unit_rows
 MAX_REFERENCE = 500
 """Titles that say what titles of this publisher have in common."""
 _MAX_TOPICS, _TITLES_A_TOPIC = 32, 8
-_MIN_PAIRS, _LEAST_UNIT = 100, 0.05
+_MIN_PAIRS, _MIN_UNIT = 100, 0.05
 _MAX_DIMENSION: int = SCHEMA["model"]["properties"]["vectors"]["properties"]["dimension"]["maximum"]
 _WEIGHTS = dict(zip(FEATURES, PUBLIC_WEIGHTS.tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
-class PublicModel:
+class PublicModel(DeviceOnly):
     """Ranks a publisher's articles with public weights.
 
     Attributes:
@@ -52,10 +51,7 @@ class PublicModel:
     popularity_weight: float = 1.0
 
     kind = "public"
-    epsilon_sketch = 0.0
-    epsilon_label = 0.0
-    uses_labels = False
-    hide_length = False
+    mechanism = "the device ranks by itself, with public weights"
 
     @cached_property
     def version(self) -> str:
@@ -100,17 +96,12 @@ class PublicModel:
         """How much the similarity of two titles varies."""
         vectors = self._reference_vectors
         alike = (vectors @ vectors.T)[~np.eye(len(vectors), dtype=np.bool_)]
-        return max(float(alike.std()) if len(alike) >= _MIN_PAIRS else 0.0, _LEAST_UNIT)
+        return max(float(alike.std()) if len(alike) >= _MIN_PAIRS else 0.0, _MIN_UNIT)
 
     @property
     def centre(self) -> Floats:
         """Title vectors are centred already."""
         return np.zeros(len(self._text_centre), np.float32)
-
-    @property
-    def sketch_terms(self) -> SketchTerms:
-        """No release is asked for, and none is taken."""
-        return SketchTerms(self.guarantee(), len(self.space), 1.0, 0, False, 0)
 
     def title_vectors(self, titles: Sequence[str], topics: Sequence[tuple[str, str]] = ()) -> Floats:
         """Unit vectors of titles, from public text; zero for a title without words that are known."""
@@ -159,15 +150,6 @@ class PublicModel:
     def _topic_scale(self) -> tuple[Doubles, float]:
         scores = self.article_scores(self._reference_vectors, ()).astype(np.float64)
         return scores.mean(axis=0), float(np.sqrt(scores.var(axis=0).sum())) or 1.0
-
-    def interest(self, counts: NDArray[np.int64], clicks: int | None, releases: int) -> Doubles:
-        """The share of each topic in what a reader declared no secret, over an equal share."""
-        return np.asarray(counts / max(1, int(counts.sum())) - 1 / len(counts))
-
-    def guarantee(self) -> Guarantee:
-        """Of ranking, for which nothing leaves a device. What sums cost is in their tasks."""
-        terms = (Unit.CLICK, Adjacency.SUBSTITUTE, Adversary.SERVER, Scope.LIFETIME, Status.PROVED)
-        return Guarantee(0.0, 0.0, *terms, "the device ranks by itself, with public weights")
 
     def _encoded(self, titles: Sequence[str]) -> Floats:
         encoded = encode_texts([*self.reference, *titles], self.text_source).matrix
