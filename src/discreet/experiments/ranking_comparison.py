@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,9 @@ from discreet.experiments.parallel_trainings import side_by_side
 from discreet.experiments.provenance import own_code
 from discreet.experiments.ranking_results import Comparison, MethodResult
 from discreet.methods.baselines import Baseline
-from discreet.methods.in_rounds import InRounds
 from discreet.methods.method import Method, Scores, State, TrainingTask, with_serving
 from discreet.methods.method_registry import has_setting, make_method, plain_settings, setting_names, settings_for
 from discreet.methods.settings import settings_of
-from discreet.models.model_registry import MODELS
 from discreet.privacy.guarantee import Guarantee
 from discreet.progress import detail, notice, track
 
@@ -71,8 +69,7 @@ def compare(
     keys: dict[tuple[Method, int], list[Any]] = {}
     trainings: dict[tuple[Method, int], list[Method]] = {}
     for method, seed in ((method, seed) for method in methods for seed in seeds):
-        model = [] if method.model is None else [MODELS[method.model]]
-        keys[method, seed] = [*data, own_code(type(method), *model), settings_of(method), seed]
+        keys[method, seed] = [*data, own_code(*_parts(method)), settings_of(method), seed]
         found = _cached(cache, method.name, keys[method, seed], METRICS + BEYOND if beyond else METRICS)
         if found is None:
             trainings.setdefault((_training(method), seed), []).append(method)
@@ -115,9 +112,20 @@ def _train_and_measure(task: TrainingTask, job: _Job) -> list[Measurement]:
     return [measure(task, method, state, impressions, job.seed, beyond=job.beyond) for method in job.methods]
 
 
+def _parts(method: Method) -> list[type]:
+    """The classes that a measurement is of: the method's, and its model's where it has one."""
+    if method.model is None:
+        return [type(method)]
+    from discreet.models.model_registry import MODELS  # torch, which other methods do not wait for
+
+    return [type(method), MODELS[method.model]]
+
+
 def _training(method: Method) -> Method:
     """The method without what it does after training: methods that only serve in another way share one training."""
-    return replace(method, epsilon_serving=None) if isinstance(method, InRounds) else method
+    if is_dataclass(method) and hasattr(method, "epsilon_serving"):
+        return replace(method, epsilon_serving=None)
+    return method
 
 
 def _variants(methods: Sequence[Method]) -> dict[Method, str]:

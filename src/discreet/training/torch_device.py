@@ -1,16 +1,19 @@
-"""Where torch computes: the processor, or a GPU. Parameters and sums stay in main memory between rounds."""
+"""Where torch computes: the processor, or a GPU. Parameters and sums stay in main memory between rounds.
+
+torch is imported when a network is made, or a GPU asked for: methods without a network do not wait for it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import fields, replace
-from typing import Any, TypeVar
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    import torch
 
 DEVICES = ("cpu", "cuda", "auto")
 _chosen: ContextVar[str] = ContextVar("device", default="cpu")
@@ -26,14 +29,22 @@ def use_device(name: str) -> None:
     """
     if name not in DEVICES:
         raise DiscreetError(f"--device is one of {', '.join(DEVICES)}, not '{name}'")
-    there = torch.cuda.is_available()
+    there = name != "cpu" and _finds_gpu()
     if name == "cuda" and not there:
         raise DiscreetError("--device cuda: torch finds no GPU here; leave the option out, or install torch for CUDA")
-    _chosen.set("cuda" if there and name != "cpu" else "cpu")
+    _chosen.set("cuda" if there else "cpu")
+
+
+def _finds_gpu() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
 
 
 def chosen_device() -> torch.device:
     """Where networks are made."""
+    import torch
+
     return torch.device(_chosen.get())
 
 
@@ -46,6 +57,8 @@ def moved(values: T, device: torch.device) -> T:
 
 
 def _moved(values: Any, device: torch.device) -> Any:
+    from torch import Tensor
+
     if isinstance(values, Tensor):
         return values.to(device)
     if isinstance(values, Mapping):
