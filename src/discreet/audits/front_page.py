@@ -2,6 +2,7 @@
 
 - One aggregator's share of a window, by the exact probabilities of its noise.
 - A reader's whole day: how far the shipped bounding lets a reader's log move all sums of the day, whatever she clicks.
+- The weights' sum of a day: how long in L1 the shipped clipping lets a reader's contribution be.
 - The head's sum of a day: how long the shipped clipping lets a reader's contribution be, whatever she reads and clicks.
 - Non-interference: with the released sums fixed, what everybody else is shown does not depend on a reader's clicks.
 """
@@ -21,6 +22,10 @@ from discreet.data.news import Articles, Impressions, NewsData
 from discreet.methods.front_page.click_rates import known_rates
 from discreet.methods.front_page.front_page import FrontPage
 from discreet.methods.front_page.head import LENGTH, SENSITIVITY, HeadArticles, head_contributions, head_scores
+from discreet.methods.front_page.history_features import device_features
+from discreet.methods.front_page.learnt_weights import SENSITIVITY as WEIGHTS_SENSITIVITY
+from discreet.methods.front_page.learnt_weights import WITH_POPULARITY, weight_contributions
+from discreet.methods.front_page.public_articles import PublicArticles
 from discreet.methods.front_page.windows import DAY, Log, Window, noise_scale, popularity_task, released_windows
 from discreet.methods.method import State, TrainingTask
 from discreet.privacy.guarantee import Status
@@ -104,11 +109,38 @@ class HeadCost(Exact):
         return gaussian_epsilon(multiplier / longest, self.delta)
 
 
+@dataclass(frozen=True)
+class WeightsCost(Exact):
+    """The ε that the weights' sum of a day really costs: the longest contribution of a reader in L1, over the noise."""
+
+    epsilon: float
+    logs: int = 20
+
+    def lower_bound(self, error: float, seed: int) -> float:
+        """By running the shipped clipping and rounding on logs of a reader, with popularity of any size."""
+        longest = max(_weights_length(clicks, spread) for clicks in range(self.logs) for spread in (1.0, 100.0))
+        return self.epsilon * longest / WEIGHTS_SENSITIVITY
+
+
+def _first_day(data: NewsData) -> Impressions:
+    """What reader 0 is shown on her first day."""
+    split = data.splits["train"]
+    return split.select((split.reader == 0) & (split.time < DAY))
+
+
+def _weights_length(clicks: int, spread: float) -> int:
+    """How long in L1 the contribution of reader 0 is on her first day: she is the only one here."""
+    data = audited_log(clicks)
+    mine, task = _first_day(data), TrainingTask(data, "hashed")
+    rates = spread * np.random.default_rng(clicks).normal(size=len(mine.shown))
+    features = np.column_stack((device_features(task, PublicArticles.of(task), mine), rates))
+    return int(np.abs(weight_contributions(mine, features, WITH_POPULARITY)).sum())
+
+
 def _head_length(clicks: int) -> float:
     """How long the contribution of reader 0 is on her first day: she is the only one here."""
     data = audited_log(clicks)
-    split = data.splits["train"]
-    mine = split.select((split.reader == 0) & (split.time < DAY))
+    mine = _first_day(data)
     articles = HeadArticles.of(TrainingTask(data, "hashed"))
     rows = list(head_contributions(mine, articles, np.zeros(len(mine.shown)), np.zeros(LENGTH)))
     return float(np.linalg.norm(np.concatenate(rows).astype(np.float64))) if rows else 0.0
@@ -133,6 +165,8 @@ def _register() -> None:
     for seconds, clicks in ((_HOUR, 1), (_HOUR // 4, 1), (_HOUR, 3)):
         setting = f"a reader's day in windows of {seconds // 60} minutes, at most {clicks} clicks, ε=1, exact"
         register(Audit("front_page", setting, Status.PROVED, 1.0, DayCost(1.0, seconds, clicks)))
+    setting = "the weights' sum of a day, ε=1, exact"
+    register(Audit("front_page", setting, Status.PROVED, 1.0, WeightsCost(1.0)))
     setting = "the head's sum of a day, ε=1, δ=1e-6, exact"
     register(Audit("front_page", setting, Status.PROVED, 1.0, HeadCost(1.0, 1e-6)))
     log = Log.of([audited_log(0).splits["train"]], _READERS, _HOUR, seed=0)

@@ -5,5 +5,6 @@
 - `windows`: the sums, in which few clicks of a reader count a day
 - `count_likelihood`, `click_rates`: what the released sums tell of each article's click rate
 - `weights`: how much each feature counts, fixed beforehand on generated worlds; `refit` fits them again
+- `learnt_weights`, `head`: the same weights, and which interests go together, learnt from one more sum a day each
 - `front_page`: all of it as a method, with its guarantee
 """

@@ -74,14 +74,15 @@ class ClickRates:
         clicks = window.released / self._likelihood.copies
         noise = np.full(len(row), self._likelihood.variance / self._likelihood.copies**2)
         self._level += window.exposure.sum(), clicks.sum(), noise.sum()
-        expected = window.exposure * self._slate_clicks()
+        expected = window.exposure * self.slate_clicks
         likelihood = self._likelihood(window.released, np.log(expected)[:, None] + GRID)
         self._evidence[row] += likelihood - likelihood.max(axis=1, keepdims=True)
         self._sums[row] += np.column_stack((expected, clicks, noise))
         self._shown[row] = self.until
         self._predict()
 
-    def _slate_clicks(self) -> float:
+    @property
+    def slate_clicks(self) -> float:
         """How many clicks a slate gives: the mean of a normal posterior, given the sums of all articles together."""
         slates, clicks, noise = self._level
         precision = slates**2 / (slates + noise)

@@ -16,7 +16,8 @@ from discreet.errors import DiscreetError
 from discreet.methods.front_page.click_rates import ClickRates, known_rates
 from discreet.methods.front_page.count_likelihood import CountLikelihood
 from discreet.methods.front_page.head import head_scores, learn_head
-from discreet.methods.front_page.history_features import device_features
+from discreet.methods.front_page.history_features import Floats, device_features
+from discreet.methods.front_page.learnt_weights import WITH_POPULARITY, learn_weights
 from discreet.methods.front_page.public_articles import PublicArticles
 from discreet.methods.front_page.weights import PUBLIC_WEIGHTS
 from discreet.methods.front_page.windows import DAY, Log, Window, noise_scale, released_windows
@@ -32,29 +33,32 @@ SHORT = 15
 
 _MAX_EPSILON = 100.0
 _MAX_CLICKS = 10
-_HEAD = 5
+_HEAD, _WEIGHTS = 5, 6
 
 
 @dataclass(frozen=True, kw_only=True)
 class FrontPage(Method):
     """Ranks on the device by its exact history, and by a popularity that is learnt from noised sums over all readers.
 
-    **Theorem.** Let ε = ε₁ + ε₂. Let at most k clicks of a reader count a day, each 1 in one cell of one window, and
-    let each aggregator add discrete Laplace noise of scale k/ε₁ to every cell. Let a reader's contribution to the
-    head's sum of a day have length at most Δ, and let each aggregator add discrete Gaussian noise of σ ≥ z·Δ to every
-    entry, where zCDP with ρ = 1/2z² implies (ε₂, δ). Then all that the publisher and one aggregator see of a day is
-    (ε, δ)-differentially private, and (ε, 0) where there is no head: unit a reader, neighbours in which all that the
-    reader contributes that day is there or counts as zero. Over at most D days it is private with the ε of D such
-    releases composed. That readers come, when, and which slates they are sent is public.
+    **Theorem.** Let ε = ε₁ + ε₂ + ε₃. Let at most k clicks of a reader count a day, each 1 in one cell of one window,
+    and let each aggregator add discrete Laplace noise of scale k/ε₁ to every cell. Let a reader's contribution to the
+    weights' sum of a day have length at most Δ₂ in L1, and let each aggregator add discrete Laplace noise of scale
+    Δ₂/ε₂ to every entry. Let a reader's contribution to the head's sum of a day have length at most Δ₃, and let each
+    aggregator add discrete Gaussian noise of σ ≥ z·Δ₃ to every entry, where zCDP with ρ = 1/2z² implies (ε₃, δ). Then
+    all that the publisher and one aggregator see of a day is (ε, δ)-differentially private, and (ε, 0) where there is
+    no head: unit a reader, neighbours in which all that the reader contributes that day is there or counts as zero.
+    Over at most D days it is private with the ε of D such releases composed. That readers come, when, and which slates
+    they are sent is public.
 
     **Proof.** The cells of a day's windows, one after the other, are one vector of whole numbers. Without the reader's
     contributions it moves by at most k in L1: a click is in one cell, of a window of its own day. The honest
     aggregator's noise alone makes each window private (`aggregation.noise`), and the noises of all cells are
     independent, so the likelihood of what is seen changes by e^{k·ε₁/k} at most; that cells and later windows are
     chosen by what was seen before changes nothing, since the reader's device keeps the limit whatever they are. The
-    head's sum moves by at most Δ in L2, which costs (ε₂, δ) by zCDP, whatever weights it was computed at. The two add
-    up; days compose. Everything else, what is due, posterior, prior, shrinkage and ranking, is computed from the sums,
-    from public slates, times and texts, and, on the device, from its own history, which stays there. ∎
+    weights' sum moves by at most Δ₂ in L1, and its likelihood by e^{ε₂}; the head's sum moves by at most Δ₃ in L2,
+    which costs (ε₃, δ) by zCDP; both whatever weights they were computed at. The three add up; days compose.
+    Everything else, what is due, posterior, prior, which weights rank, shrinkage and ranking, is computed from the
+    sums, from public slates, times and texts, and, on the device, from its own history, which stays there. ∎
 
     Attributes:
         epsilon: ε of a reader's day; with `max_days`, of her life.
@@ -68,6 +72,8 @@ class FrontPage(Method):
         popularity_weight: How much popularity counts. 1 makes clicks most likely; less shows less of what all read.
         head_share: The share of ε that a head has, which learns the interests that go together. It needs many readers,
             some ten thousand a day at ε = 1. 0 has no head, and δ = 0.
+        weights_share: The share of ε with which the weights of the features are learnt. The public weights rank until
+            the sums speak against them. 0 keeps the public weights.
     """
 
     name: ClassVar[str] = "front_page"
@@ -80,6 +86,7 @@ class FrontPage(Method):
     population: int = 0
     popularity_weight: float = 1.0
     head_share: float = 0.0
+    weights_share: float = 0.0
 
     def __post_init__(self) -> None:
         if not (0.01 <= self.epsilon <= _MAX_EPSILON or math.isinf(self.epsilon)):
@@ -98,21 +105,30 @@ class FrontPage(Method):
             raise DiscreetError(f"{self.name}: popularity_weight must be at least 0, not {self.popularity_weight}")
         if not 0 <= self.head_share < 1:
             raise DiscreetError(f"{self.name}: head_share must be at least 0 and below 1, not {self.head_share}")
+        if not 0 <= self.weights_share < 1 - self.head_share:
+            raise DiscreetError(
+                f"{self.name}: weights_share must be at least 0, and below 1 with head_share, not {self.weights_share}"
+            )
         if self.population < 0:
             raise DiscreetError(f"{self.name}: population must be at least 0, not {self.population}")
 
     @property
     def daily_epsilon(self) -> float:
         """ε of a reader's day, if there is no head."""
-        return self._popularity_epsilon(0.0)
+        return self._pure_epsilon(0.0)
 
     def train(self, task: TrainingTask, seed: int, checkpoint: Path | None = None) -> State:
         """The posterior after all windows of the train split, and the head after all its days."""
         train = task.data.splits["train"]
         learnt, share = self.popularity(task), self._head_share(task)
-        for window in self._windows(task, [train], seed):
-            learnt.update(window)
+        rates = known_rates(learnt, self._windows(task, [train], seed), train, 60 * self.window_minutes)
         state = {**learnt.state(), "max_clicks": np.array([self._clicks(task)])}
+        if self.weights_share and len(train):
+            features = np.column_stack((device_features(task, PublicArticles.of(task), train), rates))
+            noise = SimulatedNoise(np.random.SeedSequence([seed, _WEIGHTS]))
+            clicking = min(1.0, learnt.slate_clicks * len(train) / _visits(train))
+            epsilon = self._weights_epsilon(task)
+            state["weights"] = learn_weights(train, features, epsilon, clicking, self._copies(task), noise)
         if share:
             noise = SimulatedNoise(np.random.SeedSequence([seed, _HEAD]))
             scores = self.device_scores(task, train)
@@ -121,14 +137,14 @@ class FrontPage(Method):
 
     def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
         """Device features with public weights, the head, and the log rate known when the impression's window began."""
-        scores = self.device_scores(task, impressions) + (
-            self.popularity_weight * self.log_rates(task, state, impressions, seed)
-        )
-        return scores + head_scores(task, state, impressions) if "head" in state else scores
+        weights = state.get("weights", WITH_POPULARITY)
+        rates = self.log_rates(task, state, impressions, seed)
+        scores = self.device_scores(task, impressions, weights[:-1]) + self.popularity_weight * weights[-1] * rates
+        return np.asarray(scores + head_scores(task, state, impressions) if "head" in state else scores)
 
-    def device_scores(self, task: TrainingTask, impressions: Impressions) -> Scores:
-        """What each device makes of its own history, at ε = 0."""
-        return np.asarray(device_features(task, PublicArticles.of(task), impressions) @ PUBLIC_WEIGHTS)
+    def device_scores(self, task: TrainingTask, impressions: Impressions, weights: Floats = PUBLIC_WEIGHTS) -> Scores:
+        """What each device makes of its own history, at ε = 0 with public weights."""
+        return np.asarray(device_features(task, PublicArticles.of(task), impressions) @ weights)
 
     def log_rates(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
         """Of each shown article the popularity, from windows that had ended before the impression's own began.
@@ -151,6 +167,8 @@ class FrontPage(Method):
         mechanism += f" on at most {self.max_days} days" if self.max_days else ""
         mechanism += ", discrete Laplace noise of each aggregator"
         share = self.head_share if "head" in state else 0.0
+        if "weights" in state:
+            mechanism += "; weights from a clipped gradient a day, discrete Laplace noise"
         if share:
             mechanism += "; a head from a clipped gradient a day, discrete Gaussian noise"
         mechanism += " (simulated"
@@ -169,13 +187,13 @@ class FrontPage(Method):
     def lifetime(self, days: int, head_share: float = 0.0) -> float:
         """ε, at δ, of a reader who contributes on so many days; a head has that share of it."""
         delta = self.delta / 2 if head_share else self.delta
-        popularity = _lifetime(self._popularity_epsilon(head_share), delta, days)
+        pure = _lifetime(self._pure_epsilon(head_share), delta, days)
         if not head_share:
-            return popularity
-        return popularity + zcdp_epsilon(days * gaussian_rho(self._head_multiplier(head_share)), delta)
+            return pure
+        return pure + zcdp_epsilon(days * gaussian_rho(self._head_multiplier(head_share)), delta)
 
-    def _popularity_epsilon(self, head_share: float) -> float:
-        """ε of a reader's day that popularity has."""
+    def _pure_epsilon(self, head_share: float) -> float:
+        """ε of a reader's day that popularity and weights have together."""
         epsilon = (1 - head_share) * self.epsilon
         if not self.max_days or math.isinf(epsilon):
             return epsilon
@@ -202,7 +220,13 @@ class FrontPage(Method):
 
     def _epsilon(self, task: TrainingTask) -> float:
         """What popularity costs a reader a day."""
-        return self._popularity_epsilon(self._head_share(task))
+        share = self._head_share(task)
+        return self._pure_epsilon(share) * (1 - self.weights_share / (1 - share))
+
+    def _weights_epsilon(self, task: TrainingTask) -> float:
+        """What weights cost a reader a day."""
+        share = self._head_share(task)
+        return self._pure_epsilon(share) * (self.weights_share / (1 - share))
 
     def _windows(self, task: TrainingTask, parts: Sequence[Impressions], seed: int, since: int = 0) -> Iterator[Window]:
         """What is released of the windows of `parts`, from `since` on."""

@@ -14,3 +14,17 @@ import numpy as np
 
 PUBLIC_WEIGHTS = np.array([0.30, 0.10, 0.24, 0.15, 0.42])
 """For `history_features.FEATURES`, in their order."""
+
+FISHER = np.array(
+    [
+        [1.4, 1.0, 0.3, 0.0, 0.2, 0.0],
+        [1.0, 2.0, 0.3, 0.0, 0.4, 0.0],
+        [0.3, 0.3, 0.6, 0.0, 0.0, 0.0],
+        [0.0, 0.0, 0.0, 0.8, 0.0, 0.0],
+        [0.2, 0.4, 0.0, 0.0, 0.8, 0.0],
+        [0.0, 0.0, 0.0, 0.0, 0.0, 0.15],
+    ]
+)
+"""What a slate with a click tells of the weights, and of popularity's, in a generated world: their Fisher information.
+
+It is the mean covariance of the features within a slate, under the soft-max of the scores."""

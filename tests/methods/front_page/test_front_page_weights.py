@@ -1,0 +1,151 @@
+"""Learnt weights: what a reader contributes is bounded, public weights stay unless sums speak against them."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import discreet as d
+from discreet.audits.front_page import WeightsCost, audited_log
+from discreet.data.synthetic import news_world
+from discreet.errors import DiscreetError
+from discreet.methods.front_page.history_features import device_features
+from discreet.methods.front_page.learnt_weights import (
+    MAX_LENGTH,
+    SENSITIVITY,
+    UNIT,
+    WITH_POPULARITY,
+    WeightPosterior,
+    fisher,
+    learn_weights,
+    weight_contributions,
+)
+from discreet.methods.front_page.public_articles import PublicArticles
+from discreet.methods.front_page.weights import FISHER
+from discreet.methods.method import TrainingTask
+from discreet.privacy.guarantee import Scope
+from discreet.privacy.noise import SimulatedNoise, rounded_up
+
+
+@pytest.fixture(scope="module")
+def task():
+    return TrainingTask(news_world(400, seed=3), "hashed")
+
+
+@pytest.fixture(scope="module")
+def features(task):
+    train = task.data.splits["train"]
+    rates = np.random.default_rng(0).normal(0, 0.4, len(train.shown))
+    return np.column_stack((device_features(task, PublicArticles.of(task), train), rates))
+
+
+def chosen_by(weights, train, features, seed=0):
+    """The same slates, each with one click, drawn by these weights."""
+    scores = features @ weights + np.random.default_rng(seed).gumbel(size=len(features))
+    best = np.maximum.reduceat(scores, train.slate[:-1])[train.impression_of_shown]
+    return replace(train, clicked=scores == best)
+
+
+def rows_of(clicks):
+    data = audited_log(clicks)
+    task, split = TrainingTask(data, "hashed"), data.splits["train"]
+    first = split.select(split.time < 86400)
+    known = np.column_stack((device_features(task, PublicArticles.of(task), first), np.zeros(len(first.shown))))
+    return dict(zip(np.unique(first.reader).tolist(), weight_contributions(first, known, WITH_POPULARITY), strict=True))
+
+
+@pytest.mark.parametrize("clicks", [0, 1, 2])
+def test_a_contribution_is_at_most_as_long_as_the_noise_is_made_for(clicks):
+    assert max(np.abs(row).sum() for row in rows_of(clicks).values()) <= SENSITIVITY == MAX_LENGTH * UNIT
+
+
+def test_a_reader_without_clicks_contributes_zeros_and_moves_nobody_else():
+    one, other = rows_of(None), rows_of(1)
+    assert not one[0].any()
+    assert other[0].any()
+    assert all(np.array_equal(one[reader], other[reader]) for reader in one if reader)
+
+
+def test_the_noise_of_one_share_is_as_private_as_is_said():
+    """By the exact probabilities of discrete Laplace noise: of all outcomes, for the longest move of one entry."""
+    scale = rounded_up(Fraction(SENSITIVITY) / Fraction(0.5))
+    likelier = stats.dlaplace(1 / float(scale))
+    outcomes = np.arange(-3 * SENSITIVITY, 3 * SENSITIVITY, SENSITIVITY // 64)
+    ratio = likelier.logpmf(outcomes) - likelier.logpmf(outcomes - SENSITIVITY)
+    assert 0.4999 < np.abs(ratio).max() <= 0.5 + 1e-9
+
+
+def test_the_audit_finds_the_bound_and_nothing_above_it():
+    assert 0.9 < WeightsCost(1.0, logs=5).lower_bound(1e-3, 0) <= 1
+
+
+def test_other_weights_are_learnt(task, features):
+    train = task.data.splits["train"]
+    wanted = WITH_POPULARITY * [1.0, 1.0, 2.0, 0.0, 1.0, 0.5]
+    found = learn_weights(chosen_by(wanted, train, features), features, math.inf, 1.0, 1, SimulatedNoise(0))
+    before, after = (np.abs(weights - wanted)[[2, 3, 5]] for weights in (WITH_POPULARITY, found))
+    assert (after < 0.7 * before).all()
+
+
+def test_public_weights_that_are_right_stay(task, features):
+    train = task.data.splits["train"]
+    for seed in range(3):
+        clicked = chosen_by(WITH_POPULARITY, train, features, seed)
+        found = learn_weights(clicked, features, math.inf, 1.0, 1, SimulatedNoise(seed))
+        assert np.array_equal(found, WITH_POPULARITY)
+
+
+def test_under_too_much_noise_public_weights_stay(task, features):
+    train = task.data.splits["train"]
+    wanted = chosen_by(np.zeros(6), train, features)
+    for seed in range(3):
+        assert np.array_equal(learn_weights(wanted, features, 0.005, 1.0, 1, SimulatedNoise(seed)), WITH_POPULARITY)
+
+
+def test_noise_alone_speaks_against_the_public_weights_one_time_in_a_hundred():
+    rng, found = np.random.default_rng(5), 0
+    for _ in range(1000):
+        known = WeightPosterior()
+        for _day in range(3):
+            pull = rng.multivariate_normal(np.zeros(6), 50 * FISHER) / np.sqrt(np.diag(FISHER)) + rng.normal(0, 9, 6)
+            known.update(pull, 81.0, WITH_POPULARITY, FISHER, 50)
+        found += known.is_beyond_chance
+    assert found <= 10 + 4 * math.sqrt(10)
+
+
+def test_what_slates_tell_of_public_features_is_public():
+    def told(clicks):
+        data = audited_log(clicks)
+        task, split = TrainingTask(data, "hashed"), data.splits["train"]
+        known = np.column_stack(
+            (device_features(task, PublicArticles.of(task), split), np.linspace(0, 1, len(split.shown)))
+        )
+        return fisher(split, known)
+
+    assert np.array_equal(told(None), told(3))
+
+
+def test_the_weights_share_the_budget(task):
+    method = d.FrontPage(epsilon=1, weights_share=0.1, head_share=0.25)
+    assert method._epsilon(task) == pytest.approx(0.65)
+    assert method._weights_epsilon(task) == pytest.approx(0.1)
+    promise = d.FrontPage(epsilon=1, weights_share=0.1)
+    state = promise.train(task, 0)
+    assert np.isfinite(promise.score(task, state, task.data.splits["dev"], 0)).all()
+    said = promise.guarantee(state)
+    assert (said.epsilon, said.delta, said.scope) == (1, 0, Scope.DAY)
+    assert "weights" in said.mechanism
+    life = d.FrontPage(epsilon=1, max_days=6, weights_share=0.1)
+    assert life._epsilon(task) + life._weights_epsilon(task) == pytest.approx(life.daily_epsilon)
+
+
+def test_without_a_share_nothing_is_learnt(task):
+    assert "weights" not in d.FrontPage(epsilon=1).train(task, 0)
+
+
+def test_refuses_shares_of_more_than_everything():
+    with pytest.raises(DiscreetError, match="weights_share"):
+        d.FrontPage(head_share=0.5, weights_share=0.5)
