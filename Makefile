@@ -35,8 +35,8 @@ STUTTERING := \
 
 test: $(READY)  ## All tests but the slow ones; with BUSY=yes those that wait for something run at low priority beside all others, and some stutter
 ifeq ($(BUSY),yes)
-	@nice -n 5 $(BIN)/pytest -n 2 -m 'waits and not slow' -o cache_dir=.venv/waits > .venv/busy.log 2>&1 & waiting=$$!; \
-	$(BIN)/pytest -n 2 -m 'not waits and not slow'; others=$$?; \
+	@nice -n 5 $(BIN)/pytest -n 2 --dist worksteal -m 'waits and not slow' -o cache_dir=.venv/waits > .venv/busy.log 2>&1 & waiting=$$!; \
+	$(BIN)/pytest -n 2 --dist worksteal -m 'not waits and not slow'; others=$$?; \
 	wait $$waiting; waited=$$?; cat .venv/busy.log; \
 	if [ $$waited -eq 1 ]; then \
 		echo "What failed beside all others, once more by itself; it must pass now:"; \
@@ -44,7 +44,7 @@ ifeq ($(BUSY),yes)
 	fi; exit $$((others + waited))
 	$(BIN)/pytest -n 2 --stutter $(STUTTERING)
 else
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 endif
 
 test-slow: $(READY)  ## The tests that take minutes
