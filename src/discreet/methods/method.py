@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 State = dict[str, NDArray[Any]]
 Scores = NDArray[np.float64]
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,13 @@ class TrainingTask:
     def __post_init__(self) -> None:
         if self.text not in ("auto", "hashed") and not Path(self.text).exists():
             raise InputError(self.text, "is no source of title vectors; name auto, hashed, or an existing path")
+
+    def once(self, key: Any, find: Callable[[], Found]) -> Found:
+        """What `find` finds, looked for at the first time only."""
+        if key not in self.found:
+            self.found[key] = find()
+        found: Found = self.found[key]
+        return found
 
     @cached_property
     def text_identity(self) -> str:

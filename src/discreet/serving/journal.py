@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from discreet.database.batches import batches
 from discreet.serving.logs import log_seldom
 from discreet.serving.refusal import RequestRefusal
 from discreet.serving.server_store import KeptReport, Outcome, ServerStore
 
 KEEP_SECONDS = 5.0
-_BATCH = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,19 +62,8 @@ class Journal:
             self._thread.join(KEEP_SECONDS)
 
     def _work(self) -> None:
-        while (entry := self._queue.get()) is not None:
-            batch, last = [entry], False
-            while len(batch) < _BATCH and not last:
-                try:
-                    more = self._queue.get_nowait()
-                except queue.Empty:
-                    break
-                last = more is None
-                if more is not None:
-                    batch.append(more)
+        for batch in batches(self._queue):
             self._write(batch)
-            if last:
-                return
 
     def _write(self, batch: list[_Entry]) -> None:
         batch = [entry for entry in batch if not entry.answer.cancelled()]  # those were asked to come again

@@ -12,10 +12,10 @@ from discreet.aggregation.dap.collection import CollectionJobs
 from discreet.aggregation.dap.leader import Leader, Upload
 from discreet.aggregation.dap.leader_store import LeaderStore
 from discreet.aggregation.dap.messages import ReportError
+from discreet.database.batches import batches
 from discreet.errors import DiscreetError
 
 KEEP_SECONDS = 5.0
-_BATCH = 256
 _FORGET_EVERY = 3600.0
 
 Kept = list[ReportError | None]
@@ -51,19 +51,8 @@ class Intake:
         self._thread.join(KEEP_SECONDS)
 
     def _work(self) -> None:
-        while (entry := self._queue.get()) is not None:
-            batch, last = [entry], False
-            while len(batch) < _BATCH and not last:
-                try:
-                    more = self._queue.get_nowait()
-                except queue.Empty:
-                    break
-                last = more is None
-                if more is not None:
-                    batch.append(more)
+        for batch in batches(self._queue):
             self._write(batch)
-            if last:
-                return
 
     def _write(self, batch: list[tuple[Upload, Future[Kept]]]) -> None:
         waiting = [(upload, done) for upload, done in batch if done.set_running_or_notify_cancel()]

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import secrets
 import sqlite3
-import threading
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import ClassVar
 
 from discreet.edge.reader.device_catalogue import Article
+from discreet.edge.reader.device_file import DeviceFile
 from discreet.edge.reader.views import View
-from discreet.errors import DiscreetError
 from discreet.protocol.check import API, limits
 
 _VIEW_SECONDS = 8 * 86_400
@@ -100,24 +97,11 @@ class SketchPlan:
     reported: int = 0
 
 
-class History:
+class History(DeviceFile):
     """The file."""
 
-    def __init__(self, path: Path | str) -> None:
-        self.path = path
-        if isinstance(path, Path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-        self._one_at_a_time = threading.Lock()
-        try:
-            self._connection = sqlite3.connect(path, timeout=30.0, isolation_level=None, check_same_thread=False)
-            for setting in ("journal_mode = DELETE", "synchronous = FULL", "secure_delete = ON"):
-                self._connection.execute(f"PRAGMA {setting}")
-        except sqlite3.Error as error:
-            raise self._unusable(error) from error
-        with self._transaction() as connection:
-            for statement in _SCHEMA.strip().split(";\n"):
-                connection.execute(statement)
+    schema: ClassVar = _SCHEMA
+    contents: ClassVar = "history"
 
     def add_click(self, click: Click) -> None:
         """Remember a click."""
@@ -292,23 +276,6 @@ class History:
             connection.execute("DELETE FROM setting WHERE name = 'secret'")
             for table in ("click", "shown", "view", "plan", "report", "open_article"):
                 connection.execute(f"DELETE FROM {table}")
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        try:
-            with self._one_at_a_time:
-                self._connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield self._connection
-                except BaseException:
-                    self._connection.execute("ROLLBACK")
-                    raise
-                self._connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise self._unusable(error) from error
-
-    def _unusable(self, error: sqlite3.Error) -> DiscreetError:
-        return DiscreetError(f"{self.path}: the history cannot be read or written ({error})")
 
 
 def _slate(kept: str) -> ShownSlate:

@@ -53,11 +53,7 @@ class PublicSpace:
     @classmethod
     def of(cls, task: TrainingTask, topics: int) -> PublicSpace:
         """Find topics, axes and scales in the catalogue's titles and in what was shown; once for each task."""
-        key = (cls, topics)
-        if key not in task.found:
-            task.found[key] = cls._find(task, topics)
-        space: PublicSpace = task.found[key]
-        return space
+        return task.once((cls, topics), lambda: cls._find(task, topics))
 
     @classmethod
     def _find(cls, task: TrainingTask, topics: int) -> PublicSpace:

@@ -38,10 +38,7 @@ class PublicArticles:
     @classmethod
     def of(cls, task: TrainingTask) -> PublicArticles:
         """The public side of a task, made once."""
-        if "front_page public" not in task.found:
-            task.found["front_page public"] = cls._make(task)
-        found: PublicArticles = task.found["front_page public"]
-        return found
+        return task.once(cls, lambda: cls._make(task))
 
     @classmethod
     def _make(cls, task: TrainingTask) -> PublicArticles:

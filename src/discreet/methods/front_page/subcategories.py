@@ -38,10 +38,7 @@ class Subcategories:
     @classmethod
     def of(cls, task: TrainingTask) -> Subcategories:
         """Those of a task, found once."""
-        if "front_page subcategories" not in task.found:
-            task.found["front_page subcategories"] = cls._make(task)
-        found: Subcategories = task.found["front_page subcategories"]
-        return found
+        return task.once(cls, lambda: cls._make(task))
 
     @classmethod
     def _make(cls, task: TrainingTask) -> Subcategories:

@@ -6,16 +6,14 @@ One SQLite file, readable by its owner only. What is written is on the disk befo
 from __future__ import annotations
 
 import json
-import os
 import secrets
-import sqlite3
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from discreet.aggregation.task import Task
+from discreet.edge.reader.device_file import DeviceFile
 from discreet.errors import DiscreetError
 from discreet.protocol.check import limits
 
@@ -51,24 +49,16 @@ class Known:
     counted: frozenset[str]
 
 
-class TaskStore:
+class TaskStore(DeviceFile):
     """The file."""
 
+    schema: ClassVar = _SCHEMA
+    contents: ClassVar = "tasks"
+    synchronous: ClassVar = "EXTRA"
+
     def __init__(self, path: Path | str) -> None:
-        self._path = path
-        if isinstance(path, Path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-        self._one_at_a_time = threading.Lock()
-        try:
-            self._connection = sqlite3.connect(path, timeout=30.0, isolation_level=None, check_same_thread=False)
-            for setting in ("journal_mode = DELETE", "synchronous = EXTRA", "secure_delete = ON"):
-                self._connection.execute(f"PRAGMA {setting}")
-        except sqlite3.Error as error:
-            raise self._unusable(error) from error
+        super().__init__(path)
         with self._transaction() as connection:
-            for statement in _SCHEMA.strip().split(";\n"):
-                connection.execute(statement)
             connection.execute("INSERT OR IGNORE INTO secret VALUES (1, ?)", (secrets.token_bytes(32),))
             self.secret: bytes = connection.execute("SELECT value FROM secret").fetchone()[0]
 
@@ -139,20 +129,3 @@ class TaskStore:
             connection.execute("DELETE FROM task")
             self.secret = secrets.token_bytes(32)
             connection.execute("UPDATE secret SET value = ?", (self.secret,))
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        try:
-            with self._one_at_a_time:
-                self._connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield self._connection
-                except BaseException:
-                    self._connection.execute("ROLLBACK")
-                    raise
-                self._connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise self._unusable(error) from error
-
-    def _unusable(self, error: sqlite3.Error) -> DiscreetError:
-        return DiscreetError(f"{self._path}: the tasks cannot be read or written ({error})")

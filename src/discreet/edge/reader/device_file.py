@@ -1,0 +1,56 @@
+"""A SQLite file of a device, readable by its owner only. Every change is one transaction, on the disk when it ends."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import ClassVar
+
+from discreet.errors import DiscreetError
+
+
+class DeviceFile:
+    """The file, with the tables of `schema`. What is deleted is overwritten."""
+
+    schema: ClassVar[str]
+    contents: ClassVar[str]
+    """What is in it, for errors."""
+    synchronous: ClassVar[str] = "FULL"
+    """SQLite's setting; EXTRA also keeps a commit whose journal would come back after a power cut."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = path
+        if isinstance(path, Path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        self._one_at_a_time = threading.Lock()
+        try:
+            self._connection = sqlite3.connect(path, timeout=30.0, isolation_level=None, check_same_thread=False)
+            for setting in ("journal_mode = DELETE", f"synchronous = {self.synchronous}", "secure_delete = ON"):
+                self._connection.execute(f"PRAGMA {setting}")
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+        with self._transaction() as connection:
+            for statement in self.schema.strip().split(";\n"):
+                connection.execute(statement)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with self._one_at_a_time:
+                self._connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._connection
+                except BaseException:
+                    self._connection.execute("ROLLBACK")
+                    raise
+                self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: sqlite3.Error) -> DiscreetError:
+        return DiscreetError(f"{self.path}: the {self.contents} cannot be read or written ({error})")
