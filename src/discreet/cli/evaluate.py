@@ -21,6 +21,7 @@ from discreet.cli.options import (
     say,
 )
 from discreet.errors import DiscreetError
+from discreet.privacy.guarantee import Guarantee
 
 
 def evaluate(
@@ -54,6 +55,7 @@ def evaluate(
     from discreet.methods.click_reports.rankings import qualities, three_rankings
     from discreet.methods.in_rounds import InRounds
     from discreet.methods.method import TrainingTask
+    from discreet.methods.published.serving import NoisedAttention
     from discreet.methods.run import Run
     from discreet.training.torch_device import use_device
 
@@ -66,23 +68,28 @@ def evaluate(
     task = TrainingTask(open_with_train(data), trained.text)
     impressions = split_of(task.data, split)
     results = [result_of(method, [measure(task, method, trained.state, impressions, seed)])]
+    beside: dict[str, list[Guarantee]] = {}
     for budget in budgets:
         assert isinstance(method, InRounds)
         served = dataclasses.replace(method, epsilon_serving=budget)
         found = measure(task, served, trained.state, impressions, seed)
-        guarantee = served.serving(served.chosen_model.size, seed).guarantee()
-        result = result_of(served, [dataclasses.replace(found, guarantee=guarantee)])
+        serving = served.serving(served.chosen_model.size, seed)
+        result = result_of(served, [dataclasses.replace(found, guarantee=serving.guarantee())])
         results.append(dataclasses.replace(result, method=f"{method.name}, served", epsilon=budget))
+        if isinstance(serving, NoisedAttention):
+            beside[results[-1].label] = serving.guarantees()[1:]
     if isinstance(method, OneShot):
         measured = three_rankings(method, task, trained.state, impressions, seed)
         add_to_folder(run, "rankings.json", json.dumps(qualities(measured), indent=2) + "\n")
     comparison = Comparison(task.data.name, split, results)
     if as_json:
-        print_json(comparison.to_json())
+        units = {label: [guarantee.to_json() for guarantee in several] for label, several in beside.items()}
+        print_json(comparison.to_json() | ({"other_guarantees": units} if units else {}))
         return
     console.print(rich_table(comparison))
     for result in results:
-        say(f"{result.label}: {result.guarantee or 'no guarantee'}")
+        for guarantee in (result.guarantee, *beside.get(result.label, [])):
+            say(f"{result.label}: {guarantee or 'no guarantee'}")
     if isinstance(method, OneShot):
         for name, metrics in measured.items():
             say(f"{name} ranking: AUC {estimate(metrics['auc'], metrics.reader)} on {len(metrics):,} impressions")

@@ -35,6 +35,7 @@ class Setup:
         start: All that is trained, as it stands before the first round.
         randomness: That of user-level privacy: coins and noise.
         readers: How many were shown anything, whether they clicked or not.
+        open_articles: Those that readers do not keep secret, where a method knows such.
     """
 
     network: Network
@@ -46,6 +47,7 @@ class Setup:
     randomness: Randomness
     readers: int
     start: Parameters
+    open_articles: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)

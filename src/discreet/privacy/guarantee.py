@@ -19,7 +19,8 @@ class Unit(StrEnum):
     """What is protected: the smallest thing whose change the adversary must not notice.
 
     A history of clicks is less than a user: under substitution every click may be another, but how many there are, when
-    they came and on which slates stays as it is. Of a user, everything may change.
+    they came and on which slates stays as it is. Of a user, everything may change. Where a reader declared some
+    categories open, clicks on articles of others are secret, one of them or all together, and only these.
     """
 
     CLICK = "click"
@@ -27,6 +28,8 @@ class Unit(StrEnum):
     RATING_VALUE = "rating value"
     RATING = "rating"
     USER = "user"
+    SECRET_CLICK = "click outside open categories"
+    SECRET_CLICKS = "history of clicks outside open categories"
 
 
 class Adjacency(StrEnum):

@@ -85,10 +85,11 @@ class Samples:
         """The same with other candidates."""
         return replace(self, candidates=candidates)
 
-    def with_masked_clicks(self, probability: float) -> Samples:
+    def with_masked_clicks(self, probability: float, spared: NDArray[np.bool_] | None = None) -> Samples:
         """Replace each click of a history by the anonymous article with this probability (PrivateRec, Alg. 2, line 4).
 
-        A view is masked once, for all samples that share it: Alg. 3 calls Alg. 2 once in a client's update.
+        A view is masked once, for all samples that share it: Alg. 3 calls Alg. 2 once in a client's update. Clicks on
+        `spared` articles are never masked.
         """
         draw = uniforms(
             self.seed,
@@ -99,6 +100,8 @@ class Samples:
             position_in_group(self.history_view),
         )
         masked = draw < probability
+        if spared is not None:
+            masked &= ~spared[self.history]
         return replace(self, history=np.where(masked, np.int32(ANONYMOUS), self.history))
 
     def with_permuted_labels(self, keep: NDArray[np.floating] | float) -> Samples:

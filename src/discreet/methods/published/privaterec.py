@@ -22,6 +22,13 @@ from discreet.errors import DiscreetError
 from discreet.methods.in_rounds import Federated
 from discreet.methods.learnt import learnt, score_learnt
 from discreet.methods.method import Scores, State, TrainingTask
+from discreet.methods.published.open_categories import (
+    check_categories,
+    named_categories,
+    only_clicks,
+    open_articles,
+    open_share,
+)
 from discreet.methods.published.serving import (
     NoisedAttention,
     attention,
@@ -29,10 +36,9 @@ from discreet.methods.published.serving import (
     check_delta,
     checked_calibration,
 )
-from discreet.methods.ranking import Serving
 from discreet.methods.round_server import Federation, is_simulated, open_server, sums_over
 from discreet.methods.setup import ALL_READERS, Part, Setup, prepare
-from discreet.privacy.guarantee import Guarantee, Scope, Status
+from discreet.privacy.guarantee import Guarantee, Scope, Status, Unit
 from discreet.privacy.mechanisms.mechanism import Calibration
 from discreet.training.draws import gaussian, laplace
 from discreet.training.objective import Objective, Parameters
@@ -60,6 +66,8 @@ class PrivateRec(Federated):
         laplace_scale: λ, the scale of the attention's noise, in place of ε, which is then what the paper claims for it.
         theta: The clip of the attention, for which the paper names no value; 1 never acts, as its line 8.
         padding: p, with which a click is replaced by the anonymous article.
+        open_categories: Categories that readers do not keep secret (section 3.1), joined by +; clicks on their articles
+            are not masked, their labels not permuted, and in serving they are told as they are.
     """
 
     name: ClassVar[str] = "privaterec"
@@ -70,6 +78,7 @@ class PrivateRec(Federated):
     basis: int = 3
     theta: float = 1.0
     padding: float = 0.2
+    open_categories: str = ""
     calibration: Calibration = Calibration.PAPER
 
     def __post_init__(self) -> None:
@@ -89,7 +98,13 @@ class PrivateRec(Federated):
     ) -> Setup:
         """Θ at its start: the model, and the basis vectors that are trained with it (Algorithm 3, line 2)."""
         setup = prepare(self, task, seed, part, randomness)
-        return replace(setup, start={**setup.start, "basis": self.first_basis(setup.network.model.reader_size, seed)})
+        check_categories(task.data.articles.categories, named_categories(self.open_categories))
+        start = {**setup.start, "basis": self.first_basis(setup.network.model.reader_size, seed)}
+        return replace(setup, start=start, open_articles=self.open_articles(task))
+
+    def open_articles(self, task: TrainingTask) -> NDArray[np.bool_]:
+        """The articles that readers do not mind to be known for."""
+        return open_articles(task.data.articles.categories, named_categories(self.open_categories))
 
     def first_basis(self, size: int, seed: int) -> Tensor:
         """The basis vectors before the first round."""
@@ -115,26 +130,28 @@ class PrivateRec(Federated):
             return ReadersSum.nothing(parameters)
         chosen = setup.clients.choose(self.fraction, setup.seed, number, setup.node)  # line 4
         samples = setup.clients.draw(chosen, setup.seed, number, self.negatives)  # line 16
-        drawn, weights = self.with_client_noise(samples), np.ones(len(chosen))  # lines 14, 17, 18
+        drawn = self.with_client_noise(samples, setup.open_articles)  # lines 14, 17, 18
+        weights = np.ones(len(chosen))
         objective = Objective(self.interest)  # lines 14, 15, 20
         summed = summed_gradient(setup.network, setup.table, parameters, drawn, weights, objective)  # line 21
         return ReadersSum(summed.gradient, weights.sum(), summed.losses.sum(), len(samples)).to_lattice()
 
-    def with_client_noise(self, samples: Samples) -> Samples:
-        """All that a client draws: masks (Alg. 2, line 4), noise (line 9), permuted labels (Alg. 3, line 17)."""
+    def with_client_noise(self, samples: Samples, known: NDArray[np.bool_] | None = None) -> Samples:
+        """All that a client draws: masks (Alg. 2, line 4), noise (line 9), permuted labels (Alg. 3, line 17).
+
+        `known` are the articles of open categories: clicks on these are used as they are.
+        """
+        samples = samples.with_masked_clicks(self.padding, spared=known)
         if math.isinf(self.epsilon):
-            return samples.with_masked_clicks(self.padding).with_randomness(
-                np.zeros((len(samples.view_client), self.basis))
-            )
+            return samples.with_randomness(np.zeros((len(samples.view_client), self.basis)))
         scale = attention_noise_scale(
             self.epsilon, self.basis, self.theta, self.padding, self.calibration, delta=self.delta
         )
         noise = (gaussian if self.delta else laplace)(samples.view_uniforms("attention", self.basis), scale)
-        return (
-            samples.with_masked_clicks(self.padding)
-            .with_randomness(noise)
-            .with_permuted_labels(self.keep_probability(samples.slate_size))
-        )
+        keep = self.keep_probability(samples.slate_size)
+        if known is not None:
+            keep = np.where(known[samples.candidates[:, 0]], 1.0, keep)
+        return samples.with_randomness(noise).with_permuted_labels(keep)
 
     def claimed_by_scale(self, scale: float) -> float:
         """The ε that Algorithm 2 claims for Laplace noise of a scale λ: ε₀ = θ/λ, and ε = ln(p + (1−p)·e^ε₀)."""
@@ -174,14 +191,33 @@ class PrivateRec(Federated):
         unprotected = Guarantee.unprotected("gradients through noised attention, permuted labels", Scope.LIFETIME)
         if math.isinf(self.epsilon):
             return unprotected
-        return replace(unprotected, status=Status.CLAIMED, claimed_epsilon=self.epsilon)
+        claimed = replace(unprotected, status=Status.CLAIMED, claimed_epsilon=self.epsilon)
+        return replace(claimed, unit=Unit.SECRET_CLICK) if self.open_categories else claimed
 
-    def serving(self, size: int, seed: int) -> Serving:
+    def serving(self, size: int, seed: int) -> NoisedAttention:
         """The noised attention of Algorithm 1; on the device the same mixture of the basis, without noise."""
         length = self.chosen_model.history_length
         epsilon, padding = (math.inf, 0.0) if self.epsilon_serving is None else (self.epsilon_serving, self.padding)
-        return NoisedAttention(epsilon, self.basis, self.theta, padding, length, seed, self.calibration, self.delta)
+        return NoisedAttention(
+            epsilon,
+            self.basis,
+            self.theta,
+            padding,
+            length,
+            seed,
+            self.calibration,
+            self.delta,
+            named_categories(self.open_categories),
+        )
 
     def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
-        """Rank with the trained model."""
-        return score_learnt(self, task, state, impressions, seed)
+        """Rank with the trained model; in serving with the release, and with what open clicks tell beside it."""
+        noised = score_learnt(self, task, state, impressions, seed)
+        if self.epsilon_serving is None or not self.open_categories:
+            return noised
+        told = only_clicks(impressions, self.open_articles(task))
+        exact = score_learnt(replace(self, epsilon_serving=None), task, state, told, seed)
+        variance = self.serving(self.chosen_model.size, seed).variance
+        clicks = np.minimum(told.history_sizes, self.chosen_model.history_length)
+        share = open_share(clicks, variance)[impressions.impression_of_shown]
+        return np.asarray(noised + share * (exact - noised))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -90,7 +90,10 @@ class NoisedVector:
 
 @dataclass(frozen=True)
 class NoisedAttention:
-    """PrivateRec's serving (Algorithms 1 and 2): attention over the basis, clipped, noised, SoftPlus, reconstructed."""
+    """PrivateRec's serving (Algorithms 1 and 2): attention over the basis, clipped, noised, SoftPlus, reconstructed.
+
+    Beside `open_categories` it protects clicks on other articles alone (see `open_categories.py`).
+    """
 
     epsilon: float
     basis: int
@@ -100,6 +103,7 @@ class NoisedAttention:
     seed: int
     calibration: Calibration = Calibration.EXACT
     delta: float = 0.0
+    open_categories: frozenset[str] = frozenset()
 
     def __call__(self, parameters: Mapping[str, Tensor], readers: Tensor) -> Tensor:
         """ũ = Σ α̃ᵢ bᵢ for each reader."""
@@ -117,10 +121,31 @@ class NoisedAttention:
             self.epsilon, self.basis, self.theta, self.padding, self.calibration, delta=self.delta
         )
 
+    @property
+    def variance(self) -> float:
+        """Of the noise of one weight; 0 without noise."""
+        if math.isinf(self.epsilon):
+            return 0.0
+        return self.scale**2 * (1 if self.delta else 2)
+
     def guarantee(self) -> Guarantee:
-        """Of one release."""
+        """Of one release, for one click; for one on a secret category where others are open."""
         if math.isinf(self.epsilon):
             return Guarantee.unprotected("attention without noise", Scope.RELEASE)
+        return self._as_told(self._mechanism.guarantee())
+
+    def guarantees(self) -> list[Guarantee]:
+        """Of one release, for each unit there is: one click, all clicks that are kept secret, the whole user."""
+        if math.isinf(self.epsilon):
+            return [self.guarantee()]
+        inner = self._mechanism.inner if isinstance(self._mechanism, RandomPadding) else self._mechanism
+        whole = replace(inner.guarantee(), unit=Unit.CLICKS)  # the sensitivity is a diameter; padding does not amplify
+        every = replace(self._as_told(whole), unit=Unit.SECRET_CLICKS) if self.open_categories else whole
+        user = replace(whole, unit=Unit.USER, epsilon=math.inf if self.open_categories else whole.epsilon)
+        return [self.guarantee(), every, user]
+
+    @property
+    def _mechanism(self) -> ClippedAttention | RandomPadding:
         return private_attention(
             epsilon=self.epsilon,
             dimension=self.basis,
@@ -129,7 +154,13 @@ class NoisedAttention:
             history_length=self.history_length,
             delta=self.delta,
             calibration=self.calibration,
-        ).guarantee()
+        )
+
+    def _as_told(self, found: Guarantee) -> Guarantee:
+        if not self.open_categories:
+            return found
+        told = f"{found.mechanism}; clicks on {', '.join(sorted(self.open_categories))} are told as they are"
+        return replace(found, unit=Unit.SECRET_CLICK, mechanism=told)
 
 
 def vector_serving(
