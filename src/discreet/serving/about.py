@@ -16,7 +16,6 @@ from discreet.aggregation.task import Task
 from discreet.errors import InputError
 from discreet.privacy.guarantee import Guarantee, shown_epsilon
 from discreet.privacy.ledger import Schedule
-from discreet.privacy.mechanisms.attention import ClippedAttention
 from discreet.protocol.check import API, SCHEMA
 from discreet.protocol.infinity import to_plain
 from discreet.serving.catalogue_pages import CataloguePages
@@ -170,15 +169,13 @@ def document(
         "words": promise(model, offer),
         "reports": offer.reports,
         **({} if offer.experiment is None else {"experiment": offer.experiment.to_json()}),
-        **({} if (attention := _attention(model)) is None else {"attention": _attention_terms(attention)}),
     }
 
 
 def promise(model: Served, offer: Offer) -> list[str]:
     """What is promised, to whom, and what is not, in plain sentences."""
-    attention = _attention(model)
     lines = [
-        *_of_what_leaves(model, attention),
+        *_of_what_leaves(model),
         "It does not cover what any website sees: that your device asked, when, from which address, and which articles"
         " you open on the publisher's site.",
     ]
@@ -195,10 +192,8 @@ def promise(model: Served, offer: Offer) -> list[str]:
     return lines
 
 
-def _of_what_leaves(model: Served, attention: ClippedAttention | None) -> list[str]:
+def _of_what_leaves(model: Served) -> list[str]:
     """The promise about what leaves a device."""
-    if attention is not None:
-        return _of_attention(model, attention)
     if model.guarantee().epsilon == 0:
         lines = [f"What you read stays on your device, and for ranking nothing of it leaves: {model.guarantee()}."]
         training: Guarantee | None = getattr(model, "training", None)
@@ -220,30 +215,6 @@ def _of_reports(model: Served) -> list[str]:
         " differ in one click hardly better than by guessing when ε is small.",
         "The promise is about each click, not about all your reading: many clicks on one subject may show in the sum.",
     ]
-
-
-def _of_attention(model: Served, attention: ClippedAttention) -> list[str]:
-    """The promise of a model whose serving is proved private and whose training is not."""
-    return [
-        "For serving, what you read stays on your device. What leaves it is how your reading spreads over"
-        f" {attention.dimension} basis vectors, noised there first: {attention.guarantee()}.",
-        "That is proved for each release; a click that is in several releases costs their sum.",
-        f"Training this model was not protected: {model.guarantee()}. Devices that took part sent gradients made from"
-        " their exact reading, and nothing bounds what these told, nor what the model that came of them tells.",
-        "A smaller ε is a stronger promise: whoever sees a release can tell apart two histories that differ in one"
-        " click hardly better than by guessing when ε is small.",
-    ]
-
-
-def _attention(model: Served) -> ClippedAttention | None:
-    """The mechanism of a model that is served by attention over a basis."""
-    found: ClippedAttention | None = getattr(model, "attention", None)
-    return found
-
-
-def _attention_terms(attention: ClippedAttention) -> dict[str, Any]:
-    """What a device needs to make a release, and the guarantee that it must carry."""
-    return {"theta": attention.theta, "step": attention.step, "guarantee": attention.guarantee().to_json()}
 
 
 def as_bytes(fields: dict[str, Any]) -> bytes:

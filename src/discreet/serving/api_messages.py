@@ -268,6 +268,3 @@ class ModelAnswer(BaseModel):
     experiment: dict[str, Any] | None = Field(
         default=None, description="The arms of which each device draws one by itself, with their weights."
     )
-    attention: dict[str, Any] | None = Field(
-        default=None, description="Of kind `basis`: clip θ, step and guarantee of a release of noised attention."
-    )

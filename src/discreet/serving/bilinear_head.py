@@ -86,8 +86,8 @@ class BilinearHead(Timeless, DeviceOnly):
         model, state = getattr(run.method, "model", None), run.state
         if model != Bilinear.name:
             raise DiscreetError(
-                f"a run of {run.method.name} cannot be served; train click_reports, front_page, privaterec, or a method"
-                " with --set model=bilinear"
+                f"a run of {run.method.name} cannot be served; train click_reports, front_page, or a method with"
+                " --set model=bilinear"
             )
         centre = state.get(CENTRES[Titles.CATALOGUE])
         if centre is None:

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Guarantee
 
 Floats = NDArray[np.float32]
@@ -133,10 +134,12 @@ def load_served(folder: Path) -> Served:
     from discreet.methods.click_reports.click_reports import ClickReports
     from discreet.methods.click_reports.served import ServedModel
     from discreet.methods.run import Run
-    from discreet.serving.basis import BasisModel
     from discreet.serving.bilinear_head import BilinearHead
 
     run = Run.load(folder)
     if run.method.name == "privaterec":
-        return BasisModel.from_run(run)
+        raise DiscreetError(
+            "a run of privaterec is not served: no finite ε holds for its training, nor for a release with each"
+            " request; 'discreet evaluate RUN DATA --epsilon-serving 1' simulates it"
+        )
     return ServedModel.from_run(run) if isinstance(run.method, ClickReports) else BilinearHead.from_run(run)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from discreet.edge.reader.reports import label_mechanism, sketch_mechanism
 from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.mechanisms.attention import ClippedAttention
 from discreet.privacy.release import Release
 from discreet.privacy.release_format import encode
 from discreet.protocol.check import limits
@@ -53,12 +52,6 @@ class SketchTerms:
         guarantee = sketch_mechanism(topics, epsilon, hide_length=hide_length).guarantee()
         bound = math.ceil(_SURE * 2 / epsilon) + limits.max_clicks
         return cls(guarantee, topics, 1.0, bound, not hide_length, most)
-
-    @classmethod
-    def of_basis(cls, attention: ClippedAttention, most: int) -> SketchTerms:
-        """Noised attention over basis vectors. How much was read is not in it: weights sum to 1 for any history."""
-        bound = math.ceil(_SURE * float(attention.scale)) + math.ceil(1 / attention.step)
-        return cls(attention.guarantee(), attention.dimension, attention.step, bound, False, most)
 
     @cached_property
     def _heads(self) -> dict[bytes, tuple[np.dtype[np.signedinteger], int]]:
