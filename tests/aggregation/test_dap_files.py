@@ -103,7 +103,8 @@ def test_the_recipe_of_the_documents(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "run-two-aggregators.md").read_text(encoding="utf-8")
     lines = [line[4:] for line in page.splitlines() if line.startswith("    ")]
     text = "\n".join(lines)
-    (tmp_path / "clicks.json").write_text(text[text.index("{") : text.index("}") + 1])
+    terms = text[text.index("discreet aggregate terms") : text.index("popularity.json")].replace("\\\n", " ").split()
+    assert CliRunner().invoke(app, [*terms[2:], str(tmp_path / "popularity.json")]).exit_code == 0
     for command in (line.split("#")[0].split() for line in lines if line.startswith("discreet aggregate keygen")):
         assert CliRunner().invoke(app, [*command[2:3], str(tmp_path / command[3]), *command[4:]]).exit_code == 0
     for role, others in (("helper", "discreet aggregate --as helper"), ("leader", "discreet serve")):
@@ -111,6 +112,6 @@ def test_the_recipe_of_the_documents(tmp_path: Path) -> None:
         path.write_text(text[text.index(f"# {role}.toml") :].partition(others)[0])
         config = read_config(path)
         made = config.leader() if role == "leader" else config.helper()
-        assert [one.task.name for one, _ in made.tasks.values()] == ["clicks"]
+        assert [one.task.name for one, _ in made.tasks.values()] == ["front page popularity"]
         made.store.close()
     assert config.collector() is not None
