@@ -159,15 +159,30 @@ def test_a_question_is_sent_again_as_it_was_first_sent(data: Path, tmp_path: Pat
     """Not as it is worked out anew: another machine's last bit would make it another question, which vendors refuse."""
     job, out = job_for(data, VENDORS, 5.0), tmp_path / "out"
     consortium = Consortium(data, tmp_path / "nodes", VENDORS)
-    consortium.away = {1}
+
+    def before(node: int, asked: int) -> bool:
+        consortium.away = {1} if asked > STEPS_OF_A_ROUND else set()
+        return node not in consortium.away
+
+    consortium.before = before
     with pytest.raises(DiscreetError):
         share_over_nodes(consortium.sums(job, timeout=0.05), job, out)
     beside = out.with_name("out.part")
     begun = Releases.load(beside)
-    task = begun.asked[0].task[:-8] + np.float64(1 + 2**-52).tobytes()
-    replace(begun, asked=(begun.asked[0]._replace(task=task),)).save(beside)
-    consortium.away = set()
-    assert share_over_nodes(consortium.sums(job), job, out).asked[0].task == task
+    first, second = begun.asked
+    task = second.task[:-8] + np.float64(0.125).tobytes()
+    replace(begun, asked=(first, second._replace(task=task))).save(beside)
+    consortium.before, consortium.away = lambda node, asked: True, set()
+    assert share_over_nodes(consortium.sums(job), job, out).asked[1].task == task
+
+
+def test_a_sharing_that_nobody_has_answered_leaves_nothing_behind(data: Path, tmp_path: Path) -> None:
+    job, out = job_for(data, VENDORS, 5.0), tmp_path / "out"
+    consortium = Consortium(data, tmp_path / "nodes", VENDORS)
+    consortium.away = {1}
+    with pytest.raises(DiscreetError, match="node 1"):
+        share_over_nodes(consortium.sums(job, patience=0.05), job, out)
+    assert not list(tmp_path.glob("out*"))
 
 
 def test_secure_noise_is_fresh_for_each_job_and_the_same_for_each_round(data: Path, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def whole(asked: Round, number: int = 0) -> Assignment:
 
 
 def even(job: ShareJob, share: float) -> Opening:
-    return Opening(share, np.ones(len(job.items)))
+    return Opening.even(share, len(job.items))
 
 
 def opened(settings: NodeSettings, job: ShareJob) -> Contribute:
@@ -242,7 +242,7 @@ def test_another_question_in_the_place_of_one_that_was_answered(settings: NodeSe
     first, again = opened(settings, job), opened(settings, job)
     answer = first(whole(even(job, 0.3)))
     assert np.array_equal(again(whole(even(job, 0.3))).values, answer.values)
-    for wrong in (even(job, 0.2), Opening(0.3, np.full(len(job.items), 1.0 + 2**-52))):
+    for wrong in (even(job, 0.2), replace(even(job, 0.3), emphasis=np.full(len(job.items), 1.0 + 2**-52))):
         with pytest.raises(DiscreetError, match="another question"):
             again(whole(wrong))
     with pytest.raises(DiscreetError, match="round 3 comes after round 1"):

@@ -38,7 +38,7 @@ def directions(draw: st.DrawFn) -> Directions:
 
 
 rounds = (
-    st.builds(Opening, shares, emphases)
+    st.builds(Opening, shares, emphases, offsets)
     | st.builds(Pairs, shares, offsets, places)
     | st.builds(Projections, shares, directions())
 )
@@ -80,7 +80,7 @@ def test_bytes_cut_off_or_added_are_refused(asked: Round, data: st.DataObject) -
 @settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_task_or_refused(data: bytes) -> None:
-    for wrong in (data, b"DSR1" + data):
+    for wrong in (data, b"DSR2" + data):
         try:
             task = SharingTask.from_bytes(wrong, ITEMS)
         except DiscreetError:
@@ -89,7 +89,7 @@ def test_any_bytes_are_a_task_or_refused(data: bytes) -> None:
 
 
 def header(kind: int = 1, share: float = SHARE, items: int = ITEMS, popular: int = 0, rank: int = 0) -> bytes:
-    return struct.pack("<4sBBdIII", b"DSR1", 0, kind, share, items, popular, rank)
+    return struct.pack("<4sBBdIII", b"DSR2", 0, kind, share, items, popular, rank)
 
 
 def floats(*values: float, size: int = ITEMS) -> bytes:
@@ -97,18 +97,20 @@ def floats(*values: float, size: int = ITEMS) -> bytes:
 
 
 WRONG = {
-    "another version": b"DSR2" + (header() + floats(1.0))[4:],
-    "another kind": header(kind=4) + floats(1.0),
-    "other items": header(items=8) + floats(1.0, size=8),
-    "no share": header(share=0.0) + floats(1.0),
-    "a negative share": header(share=-0.5) + floats(1.0),
-    "too large a share": header(share=1.5) + floats(1.0),
-    "a share that is no number": header(share=float("nan")) + floats(1.0),
-    "an emphasis that is no number": header() + floats(1.0, float("nan")),
-    "an infinite emphasis": header() + floats(float("inf")),
-    "a negative emphasis": header() + floats(-1.0),
-    "an emphasis whose squares vanish": header() + floats(1e-160),
-    "popular items in an opening": header(popular=2) + floats(1.0),
+    "another version": b"DSR1" + (header() + floats(1.0) + floats(0.0))[4:],
+    "another kind": header(kind=4) + floats(1.0) + floats(0.0),
+    "other items": header(items=8) + floats(1.0, size=8) + floats(0.0, size=8),
+    "no share": header(share=0.0) + floats(1.0) + floats(0.0),
+    "a negative share": header(share=-0.5) + floats(1.0) + floats(0.0),
+    "too large a share": header(share=1.5) + floats(1.0) + floats(0.0),
+    "a share that is no number": header(share=float("nan")) + floats(1.0) + floats(0.0),
+    "an emphasis that is no number": header() + floats(1.0, float("nan")) + floats(0.0),
+    "an infinite emphasis": header() + floats(float("inf")) + floats(0.0),
+    "a negative emphasis": header() + floats(-1.0) + floats(0.0),
+    "an emphasis whose squares vanish": header() + floats(1e-160) + floats(0.0),
+    "popular items in an opening": header(popular=2) + floats(1.0) + floats(0.0),
+    "an offset that is no number": header() + floats(1.0) + floats(float("nan")),
+    "an endless offset": header() + floats(1.0) + floats(1e300),
     "directions in pairs": header(2, popular=2, rank=1) + floats(0.0) + np.array([0, 1]).tobytes(),
     "one popular item": header(2, popular=1) + floats(0.0) + np.array([0]).tobytes(),
     "an item twice": header(2, popular=2) + floats(0.0) + np.array([3, 3]).tobytes(),
@@ -130,7 +132,7 @@ WRONG = {
 
 @pytest.mark.parametrize("why", WRONG)
 def test_rounds_that_would_not_be_safe_are_refused(why: str) -> None:
-    SharingTask.from_bytes(header() + floats(1.0), ITEMS)
+    SharingTask.from_bytes(header() + floats(1.0) + floats(0.0), ITEMS)
     with pytest.raises(DiscreetError):
         SharingTask.from_bytes(WRONG[why], ITEMS)
 

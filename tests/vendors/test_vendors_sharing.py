@@ -151,12 +151,12 @@ def test_vendors_that_do_not_fit_are_refused(vendors: list[Ratings]) -> None:
 
 def test_a_vendor_answers_no_more_than_its_budget(vendors: list[Ratings]) -> None:
     vendor = Vendor(vendors[0], SharingBudget(1.0, 1e-5, 4), SimulatedNoise(0))
-    even = np.ones(len(vendors[0].items))
-    vendor.answer(Opening(0.7, even))
+    items = len(vendors[0].items)
+    vendor.answer(Opening.even(0.7, items))
     for share in (0.4, 0.0, -0.2, float("nan")):
         with pytest.raises(ValueError, match="too much"):
-            vendor.answer(Opening(share, even))
-    vendor.answer(Opening(0.3, even))
+            vendor.answer(Opening.even(share, items))
+    vendor.answer(Opening.even(0.3, items))
 
 
 def test_estimates_are_calibrated_and_shrunk() -> None:
@@ -205,11 +205,13 @@ def test_a_second_opening_adds_what_it_knows() -> None:
     emphasis = 3 / np.sqrt(weight + 1)
     truth = np.concatenate((weight * bias, COUNT_WEIGHT * weight))
     first = Openings.of(truth + 2 * rng.standard_normal(6000), 2.0)
-    both = first.joined(np.tile(emphasis, 2) * truth + rng.standard_normal(6000), 1.0, emphasis)
+    offset = item_estimates(first).bias
+    rest = np.concatenate((weight * (bias - offset), COUNT_WEIGHT * weight))
+    both = first.joined(np.tile(emphasis, 2) * rest + rng.standard_normal(6000), 1.0, emphasis, offset)
     assert np.allclose(both.relative, emphasis, rtol=0.05)
     errors = [np.mean((item_estimates(known).bias - bias) ** 2) for known in (first, both)]
     assert errors[1] < 0.8 * errors[0]
-    left = both.sums - weight * bias
+    left = both.sums - weight * (bias - both.shift)
     assert np.std(left / both.deviation) == pytest.approx(1, abs=0.1)
 
 
@@ -230,7 +232,7 @@ def test_audits_are_registered_and_nothing_else_leaks() -> None:
 
 
 def test_an_audit_fails_when_vendors_add_too_little_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    audit = audits.user_added((Opening(1.0, np.ones(audits._ITEMS)),), 10.0, "too little noise", 4000)
+    audit = audits.user_added((Opening.even(1.0, audits._ITEMS),), 10.0, "too little noise", 4000)
     assert audit.holds(audit.examination.lower_bound(1e-3, 0))
     honest = SharingBudget.vendor_deviation
 

@@ -44,7 +44,8 @@ def rounds(seed: int) -> tuple[Round, ...]:
     emphasis = rng.exponential(scale, ITEMS)
     basis = rng.normal(0, scale, (size, rng.integers(1, 4)))
     directions = Directions(rng.normal(0, scale, ITEMS), rng.permutation(ITEMS)[:size], basis, emphasis)
-    return Opening(0.4, emphasis), Pairs(0.2, directions.offset, directions.popular), Projections(0.4, directions)
+    opening = Opening(0.4, emphasis, directions.offset)
+    return opening, Pairs(0.2, directions.offset, directions.popular), Projections(0.4, directions)
 
 
 @given(user_row, public)
@@ -83,10 +84,18 @@ def test_users_without_ratings_contribute_nothing() -> None:
 
 def test_residuals_are_in_stars_on_any_scale() -> None:
     table = np.array([[1.0, 5.0, 3.0] + [np.nan] * (ITEMS - 3)])
-    stars = contributions.residuals(vendor(table))
-    percent = contributions.residuals(vendor((table - 1) * 25, scale=(0.0, 100.0)))
+    stars = contributions.residuals(vendor(table), np.zeros(ITEMS))
+    percent = contributions.residuals(vendor((table - 1) * 25, scale=(0.0, 100.0)), np.zeros(ITEMS))
     assert np.allclose(stars, percent)
     assert np.allclose(stars, [-2, 2, 0])
+
+
+def test_residuals_are_counted_from_the_offset_and_centred_after_it() -> None:
+    """Whoever rates good items only is not taken for a kind user."""
+    offset = np.zeros(ITEMS)
+    offset[:2] = 1.0
+    both_good = contributions.residuals(vendor(np.array([[4.0, 4.0] + [np.nan] * (ITEMS - 2)])), offset)
+    assert np.allclose(both_good, 0.0)
 
 
 def test_pairs_are_the_products_of_residuals() -> None:

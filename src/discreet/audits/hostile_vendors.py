@@ -115,7 +115,7 @@ def _round(rng: Random, items: int) -> Round:
         popular[0] = rng.choice((-1, items, 2**62, popular[-1]))
     match rng.randrange(3):
         case 0:
-            return Opening(share, _numbers(rng, draws, items, 1e-6, 1e6))
+            return Opening(share, _numbers(rng, draws, items, 1e-6, 1e6), _numbers(rng, draws, items, -1e6, 1e6))
         case 1:
             return Pairs(share, _numbers(rng, draws, items, -1e6, 1e6), popular)
         case _:

@@ -36,7 +36,7 @@ _DIRECTIONS = Directions(
     np.zeros(_ITEMS), _ITEM.astype(np.int64), np.where(_ITEM % 2, 1.0, -1.0)[:, None], np.ones(_ITEMS)
 )
 _ALL_ROUNDS: tuple[Round, ...] = (
-    Opening(0.4, np.ones(_ITEMS)),
+    Opening.even(0.4, _ITEMS),
     Pairs(0.2, _DIRECTIONS.offset, _DIRECTIONS.popular),
     Projections(0.4, _DIRECTIONS),
 )
@@ -181,7 +181,7 @@ def _question(asked: Round) -> bytes:
 _READERS = (vendor_of(_OTHERS), vendor_of(((1, 1, 1),)), vendor_of((_TARGET,) * 9), vendor_of(((0, 5), (4,), (3, 3))))
 _SILENT, _LOUD = (2**36, -(2**37), 2**35, 3 * 2**36), (2**52, -(2**51), 2**53, 2**50, 3 * 2**51)
 
-register(user_added((Opening(1.0, np.ones(_ITEMS)),), 1.0, "a user added, the opening alone, ε=1", 40_000))
+register(user_added((Opening.even(1.0, _ITEMS),), 1.0, "a user added, the opening alone, ε=1", 40_000))
 register(user_added(_ALL_ROUNDS, 1.0, "a user added, all rounds, one colluder, ε=1", 20_000))
 register(user_added(_ALL_ROUNDS, 10.0, "a user added, all rounds, one colluder, ε=10", 20_000))
 for _releases, _which in ((_SILENT, "biases"), (_LOUD, "biases and directions")):

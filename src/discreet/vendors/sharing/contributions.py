@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 UNIT = 2**40
 """The lattice steps of a contribution of norm 1."""
 
-COUNT_WEIGHT = 0.6
+COUNT_WEIGHT = 0.3
 """What a count weighs in a user's opening vector beside a residual of one star (of five)."""
 
 _ROOT_UNIT = 2**20
@@ -59,21 +59,21 @@ class Directions:
         return int(self.basis.shape[1])
 
 
-def residuals(ratings: Ratings) -> Floats:
-    """Each rating less the mean of its user's own ratings, which two ratings at the middle of the scale shrink.
+def residuals(ratings: Ratings, offset: Floats) -> Floats:
+    """Each rating less its item's offset, and less the mean of what its user has then, shrunk to the scale's middle.
 
     In stars. No other user's rating takes part: to centre on a vendor's mean would let one user move all contributions.
     """
     low, high = ratings.scale
     count = np.bincount(ratings.user, minlength=len(ratings.users))
-    value = (ratings.value.astype(np.float64) - (low + high) / 2) / star(ratings)
+    value = (ratings.value.astype(np.float64) - (low + high) / 2) / star(ratings) - offset[ratings.item]
     centre = np.bincount(ratings.user, value, len(ratings.users)) / (count + _CENTRE_STRENGTH)
     return np.asarray(value - centre[ratings.user])
 
 
-def opening(ratings: Ratings, emphasis: Floats) -> Integers:
+def opening(ratings: Ratings, emphasis: Floats, offset: Floats) -> Integers:
     """Sums of weighted residuals, then of weights, of each item; a user's ratings weigh as `emphasis` of the items."""
-    residual, users, items = residuals(ratings), len(ratings.users), len(ratings.items)
+    residual, users, items = residuals(ratings, offset), len(ratings.users), len(ratings.items)
     stress = emphasis[ratings.item]
     weight = (
         stress * _inverse(np.bincount(ratings.user, stress**2 * (residual**2 + COUNT_WEIGHT**2), users))[ratings.user]
@@ -99,7 +99,7 @@ def pairs(ratings: Ratings, offset: Floats, popular: Integers) -> Integers:
 
 def projections(ratings: Ratings, directions: Directions) -> Integers:
     """Σ_u x·qᵀ of each item (row by row): x are a user's residuals of norm 1, q her profile of norm 1."""
-    residual = (residuals(ratings) - directions.offset[ratings.item]) * directions.emphasis[ratings.item]
+    residual = residuals(ratings, directions.offset) * directions.emphasis[ratings.item]
     users, items = len(ratings.users), len(ratings.items)
     weight = _inverse(np.bincount(ratings.user, residual**2, users))[ratings.user]
     profile = profiles(ratings, directions)
@@ -128,7 +128,7 @@ def _of_popular(ratings: Ratings, offset: Floats, popular: Integers) -> tuple[In
     column = np.full(len(ratings.items), -1, np.int64)
     column[popular] = np.arange(len(popular))
     chosen = column[ratings.item] >= 0
-    residual = residuals(ratings) - offset[ratings.item]
+    residual = residuals(ratings, offset)
     return ratings.user[chosen].astype(np.int64), column[ratings.item[chosen]], residual[chosen]
 
 

@@ -2,7 +2,8 @@
 
 It sees sums over all vendors, with the noise of all, and nothing else. Each question is on the disk before it is
 asked, each answer before the next question: a server that was stopped goes on with the same question, and never asks
-one again that was answered.
+one again that was answered. A job that is refused before its first answer leaves nothing behind: its first question
+follows from the job alone.
 """
 
 from __future__ import annotations
@@ -40,7 +41,12 @@ def share_over_nodes(sums: JobSums, job: ShareJob, out: Path) -> Releases:
     partial = out.with_name(f"{out.name}.part")
     conversation = _Conversation(sums, _begun(job, out, partial), partial)
     if not conversation.releases.complete:
-        converse(conversation.ask, job.budget, len(job.items))
+        try:
+            converse(conversation.ask, job.budget, len(job.items))
+        except DiscreetError:
+            if not conversation.releases.answers():
+                beside.unlink(missing_ok=True)
+            raise
         conversation.releases = replace(conversation.releases, complete=True)
         conversation.releases.save(out)
     partial.unlink(missing_ok=True)

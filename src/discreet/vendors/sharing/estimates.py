@@ -58,12 +58,14 @@ class Openings:
 
     Attributes:
         sums: Weighted residuals of each item, with noise.
+        shift: The bias from which these residuals are counted.
         counts: Weights of each item, times `COUNT_WEIGHT`, with noise.
         deviation: σ of the noise in both, of each item.
         relative: What a rating of each item weighs in the last opening, as a multiple of its weight in the first.
     """
 
     sums: Floats
+    shift: Floats
     counts: Floats
     deviation: Floats
     relative: Floats
@@ -72,9 +74,9 @@ class Openings:
     def of(cls, values: Floats, deviation: float) -> Openings:
         """The first opening: sums and counts, in units, with noise of this σ."""
         sums, counts = np.split(values, 2)
-        return cls(sums, counts, np.full(len(sums), deviation), np.ones(len(sums)))
+        return cls(sums, np.zeros(len(sums)), counts, np.full(len(sums), deviation), np.ones(len(sums)))
 
-    def joined(self, values: Floats, deviation: float, emphasis: Floats) -> Openings:
+    def joined(self, values: Floats, deviation: float, emphasis: Floats, offset: Floats) -> Openings:
         """With a second one. Sums and counts are combined alike: their ratio is right whatever `relative` is."""
         sums, counts = np.split(values, 2)
         scale = float(counts.sum()) / max(float((emphasis * self.counts).sum()), 1e-9)
@@ -83,6 +85,7 @@ class Openings:
         total = mine + relative * theirs
         return Openings(
             (mine * self.sums + theirs * sums) / total,
+            (mine * self.shift + relative * theirs * offset) / total,
             (mine * self.counts + theirs * counts) / total,
             total**-0.5,
             relative,
@@ -123,8 +126,9 @@ class OwnCounts:
 def item_estimates(known: Openings, own: OwnCounts | None = None) -> ItemEstimates:
     """Posterior mean and an equivalent observation of each item's bias, from the openings (and one's own counts).
 
-    Model: sum = W·b + N(0, σ² + s²·w̄·W) and count = W + N(0, σ²), b ~ N(0, τ²), W from a distribution that is learnt.
-    The posterior of b is a mixture of normals; its mean and variance, with the prior taken out, are the observation.
+    Model: sum = W·(b − shift) + N(0, σ² + s²·w̄·W) and count = W + N(0, σ²), b ~ N(0, τ²), W from a distribution that
+    is learnt. The posterior of b is a mixture of normals; its mean and variance, with the prior taken out, are the
+    observation.
     """
     weights = known.counts / COUNT_WEIGHT
     grid = np.geomspace(_MIN_WEIGHT, 1.2 * max(1.0, float(weights.max(initial=0.0))), _GRID)
@@ -147,7 +151,7 @@ def item_estimates(known: Openings, own: OwnCounts | None = None) -> ItemEstimat
         posterior /= posterior.sum(axis=1, keepdims=True)
         sampling = known.deviation[part, None] ** 2 + RATING_VARIANCE * RATING_WEIGHT * grid
         variances = 1 / (1 / BIAS_VARIANCE + grid**2 / sampling)
-        means = known.sums[part, None] * (variances * grid / sampling)
+        means = (known.sums[part, None] + known.shift[part, None] * grid) * (variances * grid / sampling)
         bias = (posterior * means).sum(axis=1)
         variance = (posterior * (variances + means**2)).sum(axis=1) - bias**2
         for whole, values in zip(made, (bias, variance, posterior @ grid), strict=True):
@@ -163,7 +167,7 @@ def _of_release(known: Openings, grid: Floats, items: Integers) -> Floats:
     total = deviation**2 + RATING_VARIANCE * RATING_WEIGHT * grid + BIAS_VARIANCE * grid**2
     return np.asarray(
         -0.5 * np.square((known.counts[items, None] - COUNT_WEIGHT * grid) / deviation)
-        - 0.5 * np.square(known.sums[items, None]) / total
+        - 0.5 * np.square(known.sums[items, None] + known.shift[items, None] * grid) / total
         - 0.5 * np.log(total)
     )
 

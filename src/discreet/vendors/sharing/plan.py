@@ -1,12 +1,14 @@
 """The course of the rounds. Every decision is made from public numbers and from what was released before.
 
 First an opening: how high and how often items are rated. Then another, whose emphasis on items follows from the first:
-uniform weights would spend most of the budget on items so popular that every vendor knows them. If taste is visible
-through the noise that the budget allows, pairs of popular items follow, which give directions of taste, and then
-projections of all items onto them; otherwise the second opening has all the rest of the budget.
+uniform weights would spend most of the budget on items so popular that every vendor knows them. Its residuals are
+counted from the biases that the first has told: they are smaller, so they weigh more under the same bound. If taste
+is visible through the noise that the budget allows, pairs of popular items follow, which give directions of taste, and
+then projections of all items onto them; otherwise the second opening has all the rest of the budget.
 
 The constants were chosen on partitions of MovieLens 1M over 10 and 100 vendors with seed 100: another random partition
-of the same ratings that results are reported on, not other ratings.
+of the same ratings that results are reported on, not other ratings. `COUNT_WEIGHT` was chosen on those 53 % of the
+ratings that no reported partition tests.
 """
 
 from __future__ import annotations
@@ -34,16 +36,17 @@ _TAIL = 0.8
 
 def converse(ask: Ask, budget: SharingBudget, items: int) -> list[Answered]:
     """Ask the vendors everything, once, and give back what they answered together."""
-    first = Opening(FIRST_SHARE, np.ones(items))
+    first = Opening.even(FIRST_SHARE, items)
     answers = [Answered(first, ask(first))]
     known = Openings.of(answers[0].total / UNIT, total_deviation(first, budget))
     rank = directions_worth(float(known.counts.sum()) / COUNT_WEIGHT, budget, items)
     share = SECOND_SHARE if rank else 1 - FIRST_SHARE
-    second = Opening(share, emphasis(item_estimates(known).weight, budget, share))
+    estimates = item_estimates(known)
+    second = Opening(share, emphasis(estimates.weight, budget, share), estimates.bias)
     answers.append(Answered(second, ask(second)))
     if not rank:
         return answers
-    known = known.joined(answers[1].total / UNIT, total_deviation(second, budget), second.emphasis)
+    known = known.joined(answers[1].total / UNIT, total_deviation(second, budget), second.emphasis, second.offset)
     estimates = item_estimates(known)
     popular = np.argsort(-estimates.weight, kind="stable")[:POPULAR]
     pairs = Pairs(PAIRS_SHARE, estimates.bias, popular)

@@ -49,7 +49,9 @@ def prior_of_others(
     for asked, sums in zip(rounds, rest, strict=True):
         deviation = budget.reader_deviation(asked.sensitivity, asked.share) / UNIT
         if isinstance(asked, Opening):
-            known = known.joined(sums, deviation, asked.emphasis) if known else Openings.of(sums, deviation)
+            known = (
+                known.joined(sums, deviation, asked.emphasis, asked.offset) if known else Openings.of(sums, deviation)
+            )
         elif isinstance(asked, Projections):
             leanings.append((sums.reshape(items, -1), deviation))
     if known is None:
@@ -58,7 +60,7 @@ def prior_of_others(
     known_items = np.flatnonzero(estimates.deviation**2 < BIAS_VARIANCE / _MIN_EXPLAINED)
     if not len(known_items):
         return alone
-    own_weight = opening(own, np.ones(items))[items:] / UNIT / COUNT_WEIGHT
+    own_weight = opening(own, np.ones(items), np.zeros(items))[items:] / UNIT / COUNT_WEIGHT
     popularity = np.log1p((estimates.weight + own_weight) / RATING_WEIGHT)
     columns = [alone.features, standardised(popularity[:, None])]
     columns += [leaning_features(sums, estimates.weight, known.relative, deviation) for sums, deviation in leanings]

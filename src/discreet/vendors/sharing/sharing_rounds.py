@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import numpy as np
+
 from discreet.aggregation.contribution import Contribution
 from discreet.data.ratings import Ratings
 from discreet.privacy.noise import Noise
@@ -39,15 +41,21 @@ class Round(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Opening:
-    """How high and how often items are rated, with a public emphasis on some of them."""
+    """How high above a public offset, and how often, items are rated, with a public emphasis on some of them."""
 
     share: float
     emphasis: Floats
+    offset: Floats
     sensitivity: float = field(default=float(UNIT), init=False)
+
+    @classmethod
+    def even(cls, share: float, items: int) -> Opening:
+        """While nothing is known: no offset, and no item before another."""
+        return cls(share, np.ones(items), np.zeros(items))
 
     def contribution(self, ratings: Ratings) -> Integers:
         """Sums, then counts."""
-        return contributions.opening(ratings, self.emphasis)
+        return contributions.opening(ratings, self.emphasis, self.offset)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """A round as bytes: what the server sends to vendors on other machines. Strict, versioned, exact to the last bit.
 
-    "DSR1", number, kind, share, items, popular, rank   <4sBBdIII
-    Opening      emphasis
+    "DSR2", number, kind, share, items, popular, rank   <4sBBdIII
+    Opening      emphasis, offset
     Pairs        offset, popular
     Projections  offset, popular, basis row by row, emphasis
 
@@ -25,7 +25,7 @@ from discreet.vendors.sharing.sharing_rounds import Opening, Pairs, Projections,
 
 MAX_ROUNDS = 255
 _HEADER = struct.Struct("<4sBBdIII")
-_MAGIC = b"DSR1"
+_MAGIC = b"DSR2"
 _MAX_VALUE = 1e6
 _MIN_EMPHASIS = 1e-6
 _MAX_LOADING = 1e3
@@ -42,7 +42,7 @@ class SharingTask:
         """The bytes that `from_bytes` reads."""
         asked = self.round
         if isinstance(asked, Opening):
-            kind, sizes, parts = 1, (len(asked.emphasis), 0, 0), [_floats(asked.emphasis)]
+            kind, sizes, parts = 1, (len(asked.emphasis), 0, 0), [_floats(asked.emphasis), _floats(asked.offset)]
         elif isinstance(asked, Pairs):
             kind, sizes = 2, (len(asked.offset), len(asked.popular), 0)
             parts = [_floats(asked.offset), _places(asked.popular)]
@@ -90,7 +90,7 @@ def length(asked: Round) -> int:
 
 def _read(kind: int, share: float, reader: _Reader, items: int, popular: int, rank: int) -> Round:
     if kind == 1:
-        return Opening(share, reader.floats(items, _is_emphasis))
+        return Opening(share, reader.floats(items, _is_emphasis), reader.floats(items, _is_offset))
     if kind == 2:
         return Pairs(share, reader.floats(items, _is_offset), reader.places(popular, items))
     if kind == 3:
