@@ -101,3 +101,8 @@ def serving(server: PublisherServer, *folders: tuple[str, Path]) -> Iterator[str
 def _type(name: str) -> str:
     endings = {".js": "text/javascript", ".mjs": "text/javascript", ".html": "text/html", ".json": "application/json"}
     return endings.get(Path(name).suffix, "application/octet-stream")
+
+
+def bodies(server: PublisherServer, path: str) -> list[dict[str, object]]:
+    """What was sent to a path, in its order."""
+    return [json.loads(body) for _, url, _, body in server.sent if url.endswith(path)]

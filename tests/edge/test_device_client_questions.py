@@ -1,0 +1,142 @@
+"""What the client asks a server, by ranking, topics and open categories."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from device_server import PublisherServer, bodies
+from device_tools import Clock, client_of
+
+from discreet.edge.reader.reader_client import ReaderClient
+from discreet.edge.reader.reader_settings import ReaderSettings
+from discreet.privacy.release import Release
+
+
+def test_topics_of_single_articles_are_not_sketched(server: PublisherServer, tmp_path: Path, clock: Clock) -> None:
+    server.articles["N0"]["topic"] = 5
+    for number in range(1, 40):
+        server.articles[f"N{number}"]["topic"] = number % 2
+    client = client_of(server, tmp_path, clock)
+    client.refresh()
+    client.clicked("N0")
+    clock.next_epoch()
+    assert client.send_due() == 0
+    assert client.device.statement().ledger.debits == ()
+    server.articles["N0"]["topic"] = 1
+    client.refresh()
+    assert client.send_due() == 1
+
+
+@pytest.mark.parametrize("change", ["the article has gone", "no catalogue fits the terms"])
+def test_a_topic_of_a_single_article_is_not_kept_for_later(
+    server: PublisherServer, client: ReaderClient, clock: Clock, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """The topic of a click is looked at when the sketch is made, but an article that has gone has the one it had."""
+    monkeypatch.setattr("discreet.privacy.noise.urandom", bytes)
+    for number in range(40):
+        server.articles[f"N{number}"]["topic"] = 5 if number == 3 else number % 2
+    client.refresh()
+    client.clicked("N3")
+    clock.next_epoch()
+    if change == "the article has gone":
+        server.remove("N3")
+    else:
+        server.model = {**server.model, "topics": 7}
+        server.pages = list  # type: ignore[method-assign]
+    client.refresh()
+    counts = [Release.from_bytes(sketch.release).payload.integers.tolist() for sketch in client.device.sketches()]
+    assert counts == ([[1, 0, 0, 0, 0, 0]] if change == "the article has gone" else [])
+
+
+def test_a_category_that_was_closed_is_closed(server: PublisherServer, client: ReaderClient) -> None:
+    """Also if another one, which is still open, differs from it by what comes after a zero byte."""
+    server.articles["N1"]["category"] = "health"
+    server.articles["N2"]["category"] = "health\0care"
+    client.refresh()
+    client.settings = ReaderSettings(open_categories=frozenset({"health", "health\0care"}))
+    client.settings = ReaderSettings(open_categories=frozenset({"health\0care"}))
+    client.clicked("N1")
+    assert client.device.open_counts() is None
+    client.clicked("N2")
+    assert client.device.open_counts() is not None
+
+
+def test_a_category_is_what_it_was_when_the_reader_opened_it(server: PublisherServer, client: ReaderClient) -> None:
+    client.settings = ReaderSettings(open_categories=frozenset({"sports"}))
+    server.articles["N1"]["category"] = "sports"
+    server.articles["N4"]["title"] = "Another title"
+    server.publish("N40", "sports", 1, bytes(8), 0.0)
+    client.refresh()
+    for name in ("N1", "N4", "N40"):
+        client.clicked(name)
+    assert client.device.open_counts() is None
+    client.settings = ReaderSettings()
+    client.settings = ReaderSettings(open_categories=frozenset({"sports"}))
+    client.clicked("N40")
+    assert client.device.open_counts() == [0, 1, 0, 0, 0, 0]
+
+
+def test_a_newcomers_page_takes_categories_in_turns(tmp_path: Path, clock: Clock) -> None:
+    server = PublisherServer(diversity=0.5, ranking="local")
+    for number, article in enumerate(server.articles.values()):
+        article["category"] = "sports" if number < 20 else f"c{number % 4}"
+    client = client_of(server, tmp_path, clock)
+    client.refresh()
+    shown = [ranked.article.category for ranked in client.front(10).articles]
+    assert 2 < len(set(shown)) < 10
+    client.clicked("N39")
+    scores = [ranked.score for ranked in client.front(10).articles]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_local_ranking_asks_for_nothing_personal(server: PublisherServer, tmp_path: Path, clock: Clock) -> None:
+    server.model["ranking"] = "local"
+    client = client_of(server, tmp_path, clock)
+    client.refresh()
+    assert client.front(5).ranking == "local"
+    client.settings = ReaderSettings(epsilon=0.0)
+    client.clicked("N1")
+    clock.next_epoch()
+    assert client.send_due() == 0
+    assert {method for method, _, _, _ in server.sent} == {"GET"}
+
+
+def test_a_reader_with_epsilon_0_is_silent_under_any_ranking(
+    server: PublisherServer, client: ReaderClient, clock: Clock
+) -> None:
+    client.settings = ReaderSettings(epsilon=0.0)
+    client.clicked("N1", client.front(5).slate)
+    clock.next_epoch()
+    client.front(5)
+    client.send_due()
+    assert {method for method, _, _, _ in server.sent} == {"GET"}
+
+
+def test_in_the_servers_order_if_the_server_ranks(server: PublisherServer, tmp_path: Path, clock: Clock) -> None:
+    server.model["ranking"] = "server"
+    client = client_of(server, tmp_path, clock)
+    client.refresh()
+    client.clicked("N1")
+    assert [shown.article.id for shown in client.front(4).articles] == ["N0", "N2", "N3", "N4"]
+
+
+def test_open_counts_are_sent_only_if_there_are_any(server: PublisherServer, client: ReaderClient) -> None:
+    client.front(3)
+    client.settings = ReaderSettings(open_categories=frozenset({"sports"}))
+    client.clicked("N4")
+    client.front(3)
+    first, second = bodies(server, "/v1/recommend")
+    assert "open" not in first
+    assert second["open"] == [0, 0, 0, 0, 1, 0]
+
+
+def test_no_article_that_was_read_is_named_by_the_device(server: PublisherServer, client: ReaderClient) -> None:
+    server.bases["N39"] = -9.0
+    client.clicked("N39")
+    client.front(5)
+    sections = client.front(5, section="sports")
+    assert {shown.article.category for shown in sections.articles} == {"sports"}
+    client.send_due()
+    assert not any("N39" in body or "sports" in body for _, _, _, body in server.sent)
+    assert len({body for _, url, _, body in server.sent if "recommend" in url}) == 1
