@@ -10,14 +10,18 @@ import pytest
 
 from discreet.cli import run
 from discreet.data.synthetic import news_world
+from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import METRICS
+from discreet.experiments import ranking_comparison
 from discreet.experiments.cache import MeasurementCache
+from discreet.experiments.papers import cells
 from discreet.experiments.papers.cells import PaperCell, PaperStatement, Plan, measure_plan
 from discreet.experiments.papers.fednewsrec_paper import figure_6
 from discreet.experiments.papers.news_experiments import NEWS_EXPERIMENTS
 from discreet.experiments.papers.scale import SCALES, Scale, scale_of
 from discreet.methods.method import TrainingTask
 from discreet.methods.method_registry import make_method
+from discreet.training.torch_device import chosen_device, use_device
 
 PLANS = {name: experiment for name, experiment in NEWS_EXPERIMENTS.items() if experiment.plan is not None}
 ONE_ROUND = Scale({"preset": "small", "rounds": 1, "fraction": 0.05, "rate": 0.01}, fractions=(0.05,))
@@ -98,6 +102,44 @@ def test_serving_budgets_share_one_training(task: TrainingTask, monkeypatch: pyt
     cells.append(PaperCell("a", method, x=100.0))
     measure_plan("serving", task, Plan(cells, [], "ε"), [0], MeasurementCache())
     assert len(trained) == 1
+
+
+def test_what_is_left_is_said_in_trainings_and_time(task: TrainingTask, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+    monkeypatch.setattr(ranking_comparison, "LONG", -1.0)
+    monkeypatch.setattr(ranking_comparison, "notice", lines.append)
+    three = [PaperCell(name, make_method(name, {})) for name in ("random", "content", "recency")]
+    measure_plan("three", task, Plan(three, []), [0], MeasurementCache())
+    assert lines[0] == "3 trainings, 1 at a time; 0 measured before"
+    assert [line.split(" about")[0] for line in lines[1:]] == [f"{n} trainings are left:" for n in (2, 1, 0)]
+
+
+def test_jobs_and_device_reach_the_trainings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No GPU is needed to see where networks would be made."""
+    seen: list[tuple[int, str]] = []
+
+    def compare(task, methods, split, seeds, cache, *, jobs):  # type: ignore[no-untyped-def]
+        seen.append((jobs, chosen_device().type))
+        raise DiscreetError("that is all")
+
+    monkeypatch.setattr(cells, "compare", compare)
+    monkeypatch.setattr("discreet.experiments.papers.news_experiments.news_world", lambda _: news_world(40))
+    out = ["--out", str(tmp_path / "out")]
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    try:
+        assert run(["reproduce", "privaterec-table-1", "--jobs", "2", "--device", "auto", *out]) == 2
+    finally:
+        use_device("cpu")
+    assert seen == [(2, "cuda")]
+
+
+def test_a_device_that_is_not_there_is_refused_before_any_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert run(["reproduce", "privaterec-table-1", "--device", "cuda", "--out", str(tmp_path / "out")]) == 2
+    assert "torch finds no GPU here" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_what_cannot_be_reproduced_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -89,7 +89,7 @@ def test_the_guarantee_says_which_clicks_it_is_about_and_what_a_user_has():
     click, clicks, user = method.serving(96, 0).guarantees()
     assert click.unit is Unit.SECRET_CLICK
     assert click.epsilon == pytest.approx(1.0)
-    assert "clicks on sports are told as they are" in str(click)
+    assert "clicks on sports are sent as they are" in str(click)
     assert clicks.unit is Unit.SECRET_CLICKS
     assert clicks.epsilon == pytest.approx(math.log((math.e - 0.2) / 0.8))
     assert user.unit is Unit.USER

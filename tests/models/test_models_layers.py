@@ -80,8 +80,15 @@ def test_gru_is_that_of_pytorch_over_the_recent_clicks():
         theirs.bias_hh_l0.copy_(ours.from_state.bias.normal_())
     clicks = torch.randn(3, 9, 5, dtype=torch.float64)
     torch.testing.assert_close(ours(clicks, torch.ones(3, 9, dtype=torch.int64)), theirs(clicks[:, -6:])[1][0])
-    few = clicks[:, :4]
-    torch.testing.assert_close(ours(few, torch.ones(3, 4, dtype=torch.int64)), theirs(few)[1][0])
+    few = clicks[:, :4].clone().requires_grad_()
+    found, expected = ours(few, torch.ones(3, 4, dtype=torch.int64)), theirs(few)[1][0]
+    torch.testing.assert_close(found, expected)
+    names = ("weight_ih_l0", "bias_ih_l0", "weight_hh_l0", "bias_hh_l0")
+    own = [ours.from_input.weight, ours.from_input.bias, ours.from_state.weight, ours.from_state.bias]
+    gradients = torch.autograd.grad(found.square().sum(), [few, *own])
+    wanted = torch.autograd.grad(expected.square().sum(), [few, *(getattr(theirs, name) for name in names)])
+    for one, other in zip(gradients, wanted, strict=True):
+        torch.testing.assert_close(one, other)
 
 
 def test_convolution_is_that_of_pytorch_with_zeros_at_the_borders():
@@ -92,6 +99,22 @@ def test_convolution_is_that_of_pytorch_with_zeros_at_the_borders():
         ours.bias.normal_()
     convolved = torch.nn.functional.conv1d(inputs.transpose(1, 2), ours.weight.permute(2, 1, 0), ours.bias, padding=1)
     torch.testing.assert_close(ours(inputs), convolved.transpose(1, 2).relu())
+
+
+@pytest.mark.parametrize("trained", [True, False])
+def test_convolution_of_words_is_that_of_their_vectors(trained: bool):
+    torch.manual_seed(5)
+    table, convolution = WordEmbedding(6, 4, trained=trained).double(), WordConvolution(4, 7).double()
+    with torch.no_grad():
+        table.padding.normal_()
+        convolution.bias.normal_()
+    words = torch.tensor([[2, 0, 3, 5], [0, 1, 0, 0]])
+    parameters = [*table.parameters(), *convolution.parameters()]
+    found, expected = convolution.of_words(table, words), convolution(table(words))
+    torch.testing.assert_close(found, expected)
+    gradients, wanted = (torch.autograd.grad(each.square().sum(), parameters) for each in (found, expected))
+    for one, other in zip(gradients, wanted, strict=True):
+        torch.testing.assert_close(one, other)
 
 
 @pytest.mark.parametrize("trained", [True, False])

@@ -2,6 +2,7 @@
 
 import copy
 import math
+import threading
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from discreet.training.network import Network
 from discreet.training.objective import Objective
 from discreet.training.reduction import clip_coordinates, clip_norms, sum_clients
 from discreet.training.simulator import client_differences, client_gradients, summed_gradient
+from discreet.training.threads import by_threads
 
 SMALL = {"size": 8, "query_size": 6, "history_length": 10, "title_words": 9}
 WORDS = {"word_size": 5}
@@ -215,3 +217,34 @@ def test_gradients_are_the_same_bits_each_time():
     weights = np.ones(len(samples.clients))
     first, second = (summed_gradient(network, table, parameters, samples, weights, objective) for _ in range(2))
     assert all(torch.equal(first.gradient[name], second.gradient[name]) for name in parameters)
+
+
+def test_threads_share_clients_and_change_no_bit(monkeypatch):
+    monkeypatch.setattr(simulator, "STACKED_WORK", 0)
+    network, table, parameters, samples, objective = make_case("fednewsrec", torch.float32)
+    before = network.parameters()
+    found = []
+    for threads in (1, 3):
+        torch.set_num_threads(threads)  # the fixture sets one again
+        found.append(list(client_gradients(network, table, parameters, samples, objective)))
+        assert torch.get_num_threads() == threads
+    for one, other in zip(*found, strict=True):
+        assert one.positions.tolist() == other.positions.tolist()
+        assert one.losses.tolist() == other.losses.tolist()
+        assert all(torch.equal(one.gradients[name], other.gradients[name]) for name in parameters)
+    assert all(torch.equal(value, before[name]) for name, value in network.parameters().items())
+
+
+def test_an_error_of_one_client_ends_all_threads():
+    network, *_ = make_case("fednewsrec", torch.float32)
+
+    def fail(_, number):
+        if number == 2:
+            raise ValueError("client 2")
+        return number
+
+    torch.set_num_threads(2)
+    with pytest.raises(ValueError, match="client 2"):
+        list(by_threads(network, fail, 40))
+    assert torch.get_num_threads() == 2
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("clients")]

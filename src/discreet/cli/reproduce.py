@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import AsJson, Fresh, Seed, Text, console, print_json, say
+from discreet.cli.options import AsJson, Device, Fresh, Jobs, Seed, Text, console, print_json, say
 from discreet.cli.vendors import within_scale
 from discreet.errors import DiscreetError, InputError
 from discreet.extras import require_extra
@@ -53,6 +53,8 @@ def reproduce(
     out: Annotated[Path, typer.Option(help="Folder for tables (.md, .json), plots and measurements.")] = Path(
         "reproduced"
     ),
+    jobs: Jobs = 1,
+    device: Device = "cpu",
     fresh: Fresh = False,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -61,7 +63,8 @@ def reproduce(
 
     FedNewsRec and PrivateRec take a news data set, the thesis on multi-vendor matrix factorization takes ratings.
     Without DATA a generated world is used. Interrupted, the same command goes on where it stopped: measurements are
-    kept in OUT/measurements and used again as long as the code is the same.
+    kept in OUT/measurements and used again as long as the code is the same. What is trained, and how long it will
+    take, is said on the way. --jobs and --device are for the news papers; the thesis's sampler has no use for them.
 
     Example: discreet reproduce privaterec-table-1 MINDsmall
 
@@ -80,6 +83,9 @@ def reproduce(
     from discreet.experiments.reproduce import EXPERIMENTS, ReproductionSettings
     from discreet.experiments.reproduce import reproduce as reproduce_thesis
     from discreet.progress import track
+    from discreet.training.torch_device import use_device
+
+    use_device(device)
 
     known = [*NEWS_EXPERIMENTS, *EXPERIMENTS]
     if not every and not given:
@@ -101,7 +107,7 @@ def reproduce(
     found: list[Reproduced] = []
     for name in track(names, "Reproducing") if every else names:
         if name in NEWS_EXPERIMENTS:
-            one: Reproduced = reproduce_news(name, task, scale, seed=seed, seeds=seeds, cache=cache)
+            one: Reproduced = reproduce_news(name, task, scale, seed=seed, seeds=seeds, cache=cache, jobs=jobs)
         else:
             assert rated is not None
             one = reproduce_thesis(name, rated, thesis)

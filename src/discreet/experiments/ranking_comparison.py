@@ -6,6 +6,7 @@ Each measurement is stored as soon as it is done, so that an interrupted compari
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from typing import Any
@@ -26,7 +27,8 @@ from discreet.methods.method import Method, Scores, State, TrainingTask, with_se
 from discreet.methods.method_registry import has_setting, make_method, plain_settings, setting_names, settings_for
 from discreet.methods.settings import settings_of
 from discreet.privacy.guarantee import Guarantee
-from discreet.progress import detail, notice, track
+from discreet.progress import detail, in_short, notice, track
+from discreet.training.rounds import LONG
 
 
 def variants(names: Sequence[str], settings: Mapping[str, Any], epsilons: Sequence[float]) -> Iterator[Method]:
@@ -76,16 +78,21 @@ def compare(
         else:
             measured[method, seed] = found
     todo = [_Job(training, seed, tuple(own), split, beyond) for (training, seed), own in trainings.items()]
+    if len(todo) > 1:
+        notice(f"{len(todo)} trainings, {min(jobs, len(todo))} at a time; {len(measured)} measured before")
     if jobs > 1 and len(todo) > 1:
-        notice(f"{len(todo)} trainings, {min(jobs, len(todo))} at a time")
         done = side_by_side(_train_and_measure, task, todo, min(jobs, len(todo)))
         steps = track(done, "Comparing methods", total=len(todo))
     else:
         steps = track(((job, _train_and_measure(task, job)) for job in todo), "Comparing methods", total=len(todo))
-    for job, several in steps:
+    began = time.monotonic()
+    for number, (job, several) in enumerate(steps, 1):
         for method, found in zip(job.methods, several, strict=True):
             measured[method, job.seed] = found
             _keep(cache, method.name, keys[method, job.seed], found)
+        left = (time.monotonic() - began) / number * (len(todo) - number)
+        if left > LONG:
+            notice(f"{len(todo) - number} trainings are left: about {in_short(left)}")
     variants = _variants(methods)
     results = [
         replace(result_of(method, [measured[method, seed] for seed in seeds]), variant=variants[method])

@@ -65,7 +65,7 @@ class DAN(NewsModel):
     def encode_articles(self, batch: ArticleBatch) -> Tensor:
         """The articles' vectors, from the largest values of both convolutions."""
         titles, entities = needed(batch.titles, "titles"), needed(batch.entities, "entities")
-        words = self.word_convolution(self.words(titles)).amax(-2)
+        words = self.word_convolution.of_words(self.words, titles).amax(-2)
         named = self.entity_convolution(self.entities(entities)).amax(-2)
         return torch.tanh(self.article(torch.cat((words, named), dim=-1)))
 

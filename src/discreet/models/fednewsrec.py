@@ -72,7 +72,7 @@ class FedNewsRecModel(NewsModel):
     def encode_articles(self, batch: ArticleBatch) -> Tensor:
         """The articles' vectors, from their titles' words."""
         titles, copies = needed(batch.titles, "titles"), needed(batch.title_copies, "titles")
-        words = self.title_convolution(self.words(titles))
+        words = self.title_convolution.of_words(self.words, titles)
         vectors: Tensor = self.title_pooling(nn.functional.relu(self.title_attention(words, copies)), copies)
         return vectors
 

@@ -8,6 +8,8 @@ parameters, so that `torch.func` can differentiate them reader by reader: no sta
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,6 +30,7 @@ class WordEmbedding(nn.Module):
 
     def __init__(self, words: int, size: int, *, trained: bool) -> None:
         super().__init__()
+        self.trained = trained
         self.padding = nn.Parameter(torch.zeros(size))
         vectors = torch.randn(words, size) * self.SPREAD
         self.vectors: Tensor
@@ -82,10 +85,25 @@ class WordConvolution(nn.Module):
 
     def forward(self, words: Tensor) -> Tensor:
         """Word vectors [n, words, size] in context, [n, words, filters]."""
-        neighbours = torch.cat(
-            (F.pad(words[..., :-1, :], (0, 0, 1, 0)), words, F.pad(words[..., 1:, :], (0, 0, 0, 1))), dim=-1
-        )
-        return F.relu(neighbours @ self.weight.flatten(0, 1) + self.bias)
+        return F.relu(_windows(words) @ self.weight.flatten(0, 1) + self.bias)
+
+    def of_words(self, table: WordEmbedding, words: Tensor) -> Tensor:
+        """The same for words [n, words] of a table.
+
+        Where only the table's padding e₀ is learnt, the fixed vectors go through W alone, and e₀·W is added wherever
+        the window touches padding: no gradient of the size of the text is made for the sake of one vector.
+        """
+        if table.trained:
+            return self.forward(table(words))
+        padding = (words == 0).unsqueeze(-1)
+        fixed = F.embedding(words, table.vectors).masked_fill(padding, 0.0)
+        touched = _windows(padding.to(fixed.dtype)) @ (table.padding @ self.weight)
+        return F.relu(_windows(fixed) @ self.weight.flatten(0, 1) + touched + self.bias)
+
+
+def _windows(words: Tensor) -> Tensor:
+    """Each position of [n, words, size] with those before and after it, [n, words, 3·size]."""
+    return torch.cat((F.pad(words[..., :-1, :], (0, 0, 1, 0)), words, F.pad(words[..., 1:, :], (0, 0, 0, 1))), dim=-1)
 
 
 class SelfAttention(nn.Module):
@@ -192,7 +210,9 @@ def written_out(clicks: Tensor, copies: Tensor, steps: int) -> tuple[Tensor, Ten
 class RecentGRU(nn.Module):
     """The last state of a gated recurrent unit (Cho et al. 2014) run over the latest `recent` clicks of a history.
 
-    Gates and parameters are those of `torch.nn.GRU`, one cell after the other so that `vmap` passes through it.
+    Gates and parameters are those of `torch.nn.GRU`, one cell after the other so that `vmap` passes through it. All
+    states are computed first, without a gradient; then one product makes what all of them give to the gates, so that
+    the weights' gradient is one product too, not a sum of one matrix for each step.
     """
 
     def __init__(self, size: int, state_size: int, recent: int) -> None:
@@ -211,15 +231,53 @@ class RecentGRU(nn.Module):
         recent, found = written_out(clicks, copies, self.recent)
         there = found.unsqueeze(-1)
         inputs = self.from_input(recent)
+        weight = self.from_state.weight.detach()
+        with torch.no_grad():
+            states = self._states(inputs, there, lambda state, _: self.from_state(state))
+            before = torch.cat((torch.zeros_like(states[..., :1, :]), states[..., :-1, :]), dim=-2)
+        products = self.from_state(before)
+
+        def known(state: Tensor, step: int) -> Tensor:
+            product: Tensor = _Known.apply(state, products[..., step, :], weight)  # type: ignore[no-untyped-call]
+            return product
+
+        return self._states(inputs, there, known)[..., -1, :]
+
+    def _states(self, inputs: Tensor, there: Tensor, from_state: Callable[[Tensor, int], Tensor]) -> Tensor:
+        """The state after each step, [n, recent, state size]."""
         state = torch.zeros_like(inputs[..., 0, : self.state_size])
+        states = []
         for step in range(self.recent):
-            from_input = inputs[..., step, :].chunk(3, dim=-1)
-            from_state = self.from_state(state).chunk(3, dim=-1)
-            reset = torch.sigmoid(from_input[0] + from_state[0])
-            keep = torch.sigmoid(from_input[1] + from_state[1])
-            proposal = torch.tanh(from_input[2] + reset * from_state[2])
+            reset_in, keep_in, proposal_in = inputs[..., step, :].chunk(3, dim=-1)
+            reset_state, keep_state, proposal_state = from_state(state, step).chunk(3, dim=-1)
+            reset = torch.sigmoid(reset_in + reset_state)
+            keep = torch.sigmoid(keep_in + keep_state)
+            proposal = torch.tanh(proposal_in + reset * proposal_state)
             state = torch.where(there[..., step, :], proposal + keep * (state - proposal), state)
-        return state
+            states.append(state)
+        return torch.stack(states, dim=-2)
+
+
+class _Known(torch.autograd.Function):
+    """The product of a state with fixed weights, which is known already; its gradient goes to the state and to it."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(state: Tensor, product: Tensor, weight: Tensor) -> Tensor:  # noqa: ARG004 (torch's own signature)
+        """The product."""
+        return product.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:  # noqa: ARG004
+        """Keep the weights."""
+        ctx.save_for_backward(inputs[2])
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None]:
+        """Of state and product."""
+        (weight,) = ctx.saved_tensors
+        return gradient @ weight, gradient, None
 
 
 class RecentLSTM(nn.Module):

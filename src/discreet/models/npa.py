@@ -57,7 +57,7 @@ class NPA(NewsModel):
         """The articles' vectors, each for one reader."""
         titles, copies = needed(batch.titles, "titles"), needed(batch.title_copies, "titles")
         queries = self._queries(self.word_query, needed(batch.reader, "readers' numbers"))
-        vectors: Tensor = self.title_pooling(self.title_convolution(self.words(titles)), copies, queries)
+        vectors: Tensor = self.title_pooling(self.title_convolution.of_words(self.words, titles), copies, queries)
         return vectors
 
     def encode_readers(self, clicks: Tensor, copies: Tensor, reader: Tensor | None = None) -> Tensor:

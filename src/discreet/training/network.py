@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,6 +26,11 @@ class Network:
         self.candidate_aware = type(model).needs(model.settings).candidate_aware
         self._calls = _Calls(model)
         self._names = [name for name, value in model.named_parameters() if value.requires_grad]
+
+    def twin(self) -> Network:
+        """The same network with parameters of its own; what is not trained is shared."""
+        fixed = {id(buffer): buffer for buffer in self.model.buffers()}
+        return type(self)(copy.deepcopy(self.model, fixed))
 
     def parameters(self) -> Parameters:
         """A copy of all that the model trains, by name, as it stands in the model now."""

@@ -17,6 +17,7 @@ from discreet.training.network import Network
 from discreet.training.objective import Objective, Parameters, gradient_of
 from discreet.training.samples import ANONYMOUS, Samples
 from discreet.training.stacked import stack
+from discreet.training.threads import by_threads
 from discreet.training.torch_device import moved
 
 STACKED_WORK = 3e8
@@ -74,17 +75,20 @@ def client_gradients(
     samples and nothing else, as a bound on what one client can change must have it.
 
     Small models are all overhead, so clients of similar size are computed side by side (`vmap`); for large ones the
-    arithmetic counts, and one client at a time in its own compact layout, each title at its own length, has less of it.
+    arithmetic counts, and each client in its own compact layout, each title at its own length, has less of it. Clients
+    then share torch's threads, one each, which is quicker than several threads for each of their small products.
     """
     if not alone and _work(table, parameters, samples) < STACKED_WORK:
         yield from _stacked(network, table, parameters, samples, objective)
         return
-    leaves = _leaves(network, parameters)
-    for position in range(len(samples.clients)):
-        own = samples.select(np.array([position]))
-        losses = _layout(network, table, own).losses(network, leaves, objective)
+
+    def one(worker: Network, position: int) -> ClientGradients:
+        own, leaves = samples.select(np.array([position])), _leaves(worker, parameters)
+        losses = _layout(worker, table, own).losses(worker, leaves, objective)
         gradient = {name: value.unsqueeze(0) for name, value in gradient_of(losses.sum(), leaves).items()}
-        yield ClientGradients(np.array([position]), _to_memory(gradient), _client_losses(own, losses))
+        return ClientGradients(np.array([position]), _to_memory(gradient), _client_losses(own, losses))
+
+    yield from by_threads(network, one, len(samples.clients))
 
 
 def _stacked(

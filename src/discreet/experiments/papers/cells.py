@@ -169,15 +169,15 @@ class NewsReproduction(Reproduced):
 
 
 def measure_plan(
-    name: str, task: TrainingTask, plan: Plan, seeds: Sequence[int], cache: MeasurementCache
+    name: str, task: TrainingTask, plan: Plan, seeds: Sequence[int], cache: MeasurementCache, jobs: int = 1
 ) -> NewsReproduction:
-    """Train and measure all cells of a plan, those of the same readers together."""
+    """Train and measure all cells of a plan, those of the same readers together, `jobs` trainings at a time."""
     results: dict[Place, MethodResult] = {}
     for share in dict.fromkeys(cell.readers for cell in plan.cells):
         cells = [cell for cell in plan.cells if cell.readers == share]
         part = task if share == 1 else replace(task, data=some_readers(task.data, share, seeds[0]))
         methods = list(dict.fromkeys(cell.method for cell in cells))
-        measured = dict(zip(methods, compare(part, methods, "dev", seeds, cache).results, strict=True))
+        measured = dict(zip(methods, compare(part, methods, "dev", seeds, cache, jobs=jobs).results, strict=True))
         results |= {(cell.line, cell.x): measured[cell.method] for cell in cells}
     return NewsReproduction(name, task.data.name, plan, results)
 

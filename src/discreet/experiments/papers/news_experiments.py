@@ -31,8 +31,12 @@ def reproduce_news(
     seed: int = 0,
     seeds: int | None = None,
     cache: MeasurementCache,
+    jobs: int = 1,
 ) -> NewsReproduction:
-    """Run a table or figure again: on a task, or at small scale without one on a generated world."""
+    """Run a table or figure again: on a task, or at small scale without one on a generated world.
+
+    With several `jobs` trainings go side by side; a curve is one training after the other.
+    """
     experiment = NEWS_EXPERIMENTS[name]
     size = scale_of(experiment.paper, scale)
     if task is None:
@@ -42,7 +46,7 @@ def reproduce_news(
     drawn = range(seed, seed + (seeds or size.seeds))
     if experiment.plan is None:
         return fednewsrec_paper.figure_6(name, task, size, seed, cache)
-    return measure_plan(name, task, experiment.plan(size), drawn, cache)
+    return measure_plan(name, task, experiment.plan(size), drawn, cache, jobs)
 
 
 NEWS_EXPERIMENTS: dict[str, NewsExperiment] = {

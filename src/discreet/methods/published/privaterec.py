@@ -67,7 +67,7 @@ class PrivateRec(Federated):
         theta: The clip of the attention, for which the paper names no value; 1 never acts, as its line 8.
         padding: p, with which a click is replaced by the anonymous article.
         open_categories: Categories that readers do not keep secret (section 3.1), joined by +; clicks on their articles
-            are not masked, their labels not permuted, and in serving they are told as they are.
+            are not masked, their labels not permuted, and in serving they are sent as they are.
     """
 
     name: ClassVar[str] = "privaterec"

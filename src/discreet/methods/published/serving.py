@@ -132,17 +132,20 @@ class NoisedAttention:
         """Of one release, for one click; for one on a secret category where others are open."""
         if math.isinf(self.epsilon):
             return Guarantee.unprotected("attention without noise", Scope.RELEASE)
-        return self._as_told(self._mechanism.guarantee())
+        return self._as_sent(self._mechanism.guarantee())
 
     def guarantees(self) -> list[Guarantee]:
         """Of one release, for each unit there is: one click, all clicks that are kept secret, the whole user."""
         if math.isinf(self.epsilon):
             return [self.guarantee()]
         inner = self._mechanism.inner if isinstance(self._mechanism, RandomPadding) else self._mechanism
-        whole = replace(inner.guarantee(), unit=Unit.CLICKS)  # the sensitivity is a diameter; padding does not amplify
-        every = replace(self._as_told(whole), unit=Unit.SECRET_CLICKS) if self.open_categories else whole
-        user = replace(whole, unit=Unit.USER, epsilon=math.inf if self.open_categories else whole.epsilon)
-        return [self.guarantee(), every, user]
+        # proved here, not claimed by the paper: the sensitivity is a diameter, and padding amplifies nothing
+        whole = replace(inner.guarantee(), status=Status.PROVED, claimed_epsilon=None)
+        if not self.open_categories:
+            return [self.guarantee(), replace(whole, unit=Unit.CLICKS), replace(whole, unit=Unit.USER)]
+        whole = self._as_sent(whole)
+        every = replace(whole, unit=Unit.SECRET_CLICKS)
+        return [self.guarantee(), every, replace(whole, unit=Unit.USER, epsilon=math.inf, delta=0.0)]
 
     @property
     def _mechanism(self) -> ClippedAttention | RandomPadding:
@@ -156,11 +159,11 @@ class NoisedAttention:
             calibration=self.calibration,
         )
 
-    def _as_told(self, found: Guarantee) -> Guarantee:
+    def _as_sent(self, found: Guarantee) -> Guarantee:
         if not self.open_categories:
             return found
-        told = f"{found.mechanism}; clicks on {', '.join(sorted(self.open_categories))} are told as they are"
-        return replace(found, unit=Unit.SECRET_CLICK, mechanism=told)
+        sent = f"{found.mechanism}; clicks on {', '.join(sorted(self.open_categories))} are sent as they are"
+        return replace(found, unit=Unit.SECRET_CLICK, mechanism=sent)
 
 
 def vector_serving(
