@@ -181,7 +181,7 @@ def test_a_sharing_that_nobody_has_answered_leaves_nothing_behind(data: Path, tm
     consortium = Consortium(data, tmp_path / "nodes", VENDORS)
     consortium.away = {1}
     with pytest.raises(DiscreetError, match="node 1"):
-        share_over_nodes(consortium.sums(job, patience=0.05), job, out)
+        share_over_nodes(consortium.sums(job, timeout=0.05), job, out)
     assert not list(tmp_path.glob("out*"))
 
 

@@ -45,7 +45,7 @@ def share_over_nodes(sums: JobSums, job: ShareJob, out: Path) -> Releases:
             converse(conversation.ask, job.budget, len(job.items))
         except DiscreetError:
             if not conversation.releases.answers():
-                beside.unlink(missing_ok=True)
+                partial.unlink(missing_ok=True)
             raise
         conversation.releases = replace(conversation.releases, complete=True)
         conversation.releases.save(out)
