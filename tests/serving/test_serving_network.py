@@ -176,7 +176,8 @@ def test_where_reports_fill_the_server_ranking_has_a_lane(service, monkeypatch):
         with httpx.Client(base_url=base, timeout=PATIENCE) as client:
             assert client.get("/healthz").status_code == 200
             assert client.post("/v1/recommend", json={"space": "other"}).status_code == 409
-            assert client.get("/v1/model").status_code == 503
+            assert client.get("/v1/model").status_code == 200, "what is ready waits for nobody"
+            assert client.get("/v1/notice").status_code == 503
 
 
 def test_one_address_has_so_many_connections_and_the_longest_idle_go(service):

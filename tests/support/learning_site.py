@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 from dap_site import Clock, Site
+from fastapi import FastAPI
 from served_world import small_world
-from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from discreet.aggregation.sums import NoisySum
@@ -56,7 +56,7 @@ class LearningSite:
         self.collected: list[NoisySum] = []
         self.service = served(folder, self.clock)
         self.learner = WindowLearner(self.service, [self.task], self, self.cells, self.clock)
-        app = Starlette()
+        app = FastAPI()
         mount_tasks(app, [self.task], self.cells, self.clock)
         self.web = TestClient(app)
         self.clicks: list[list[tuple[float, str]]] = [[] for _ in range(DEVICES)]

@@ -20,6 +20,7 @@ from discreet.cli import (
     listing,
     nodes,
     reproduce,
+    retrain,
     serve,
     status,
     submit,
@@ -77,6 +78,7 @@ app.command()(compare.compare)
 app.command()(audit.audit)
 app.command()(serve.serve)
 app.command()(status.status)
+app.command()(retrain.retrain)
 app.add_typer(status.app, name="models")
 app.command()(embed.embed)
 app.command()(embed.notice)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -80,6 +81,50 @@ def expire(
     for article in ids:
         catalogue.expire(article)
         say(f"{article}: expired")
+
+
+@app.command()
+def shown(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help='JSON lines such as {"articles": ["N1", "N2"], "shown": 120}: what was shown together, and how often'
+            " since the last time; - for standard input",
+        ),
+    ],
+    server: Server = None,
+    admin_token_file: TokenFile = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell which slates your own pages showed, for a server with --exposure told. No reader is in them.
+
+    Example: discreet articles shown slates.jsonl
+    """
+    from pydantic import ValidationError
+
+    from discreet.serving.api_messages import ShownSlate
+
+    slates: list[ShownSlate] = []
+    for number, line in enumerate(_lines(file), start=1):
+        try:
+            slates += [ShownSlate.model_validate_json(line)] if line.strip() else []
+        except ValidationError as error:
+            raise DiscreetError(f"{file}, line {number}: no slate ({error.errors()[0]['msg']})") from None
+    administration(server, admin_token_file, database).tell_slates(slates)
+    if as_json:
+        print_json({"slates": len(slates), "shown": sum(slate.shown for slate in slates)})
+    else:
+        say(f"{sum(slate.shown for slate in slates)} shows of {len(slates)} slates were counted.")
+
+
+def _lines(file: str) -> list[str]:
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DiscreetError(f"{file}: cannot be read ({error})") from None
+    return text.splitlines()
 
 
 @app.command("list")

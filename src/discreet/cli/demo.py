@@ -20,6 +20,7 @@ from discreet.cli.options import Seed, Text, console, report_page, say
 
 if TYPE_CHECKING:
     from discreet.data.shown_articles import ShownArticles
+    from discreet.methods.front_page.front_page import FrontPage
     from discreet.methods.method import TrainingTask
 
 _EPSILON = 3.0
@@ -77,7 +78,7 @@ def demo(
         say("4. A page of this world, for you to read. What you click stays in your browser; Ctrl-C ends it.")
         _serve(run, ShownArticles.of(data), listener)
     else:
-        _serve_front_page(out / "served", ShownArticles.of(data), listener, text)
+        _serve_front_page(out / "served", task, _method(population), listener, seed)
 
 
 def _show_week(task: TrainingTask, report: Path, population: int, seed: int) -> None:
@@ -87,10 +88,9 @@ def _show_week(task: TrainingTask, report: Path, population: int, seed: int) -> 
     from discreet.experiments.ranking_table import rich_table
     from discreet.experiments.report import save_report
     from discreet.experiments.week import WeekDay, week_of
-    from discreet.methods.front_page.front_page import FrontPage
     from discreet.methods.method_registry import BASELINES
 
-    method = FrontPage(epsilon=1.0, population=population, window_minutes=60)
+    method = _method(population)
     console.print("[bold]2.[/] A week in a minute: every device ranks by itself, and adds to sums …", highlight=False)
     say(f"   Simulated: sums with the bounds and the noise of two aggregators, as for {population:,} readers.")
     say("   AUC by day     public weights   with what sums taught   gain")
@@ -112,8 +112,16 @@ def _show_week(task: TrainingTask, report: Path, population: int, seed: int) -> 
     console.print(rich_table(comparison))
 
 
-def _serve_front_page(folder: Path, data: ShownArticles, listener: socket.socket, text: str) -> None:
+def _method(population: int) -> FrontPage:
+    from discreet.methods.front_page.front_page import FrontPage
+
+    return FrontPage(epsilon=1.0, population=population, window_minutes=60)
+
+
+def _serve_front_page(folder: Path, task: TrainingTask, method: FrontPage, listener: socket.socket, seed: int) -> None:
     """The reader's page, which takes part in sums of a trial, and the operator's; its address is the last line."""
+    from discreet.data.shown_articles import ShownArticles
+    from discreet.experiments.taught_server import teach
     from discreet.serving.addresses import url_of
     from discreet.serving.learning.public_terms import PublicTerms
     from discreet.serving.learning.served_sums import open_trial_sums
@@ -121,22 +129,25 @@ def _serve_front_page(folder: Path, data: ShownArticles, listener: socket.socket
 
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    address, token = url_of(listener), secrets.token_hex(16)
+    address, token, now = url_of(listener), secrets.token_hex(16), int(time.time())
+    data, text = ShownArticles.of(task.data), task.text
     sums = open_trial_sums(folder, address, PublicTerms(text))
     service = open_service(
         None,
         None,
         database=folder / DATABASE,
         data=data,
-        as_of=int(time.time()),
+        as_of=now,
         text=text,
         sums=sums.words,
         tasks=sums.leader.tasks,
         warning=sums.warning,
     )
     service.updater.step()  # the page is there when its address is
-    say("4. A page of this world, for you to read; Ctrl-C ends it. It begins with public weights. What you click stays")
-    say(f"   in your browser, which takes part in sums every quarter of an hour. {sums.warning}")
+    versions = teach(service, task, method, seed, now - data.latest)
+    say("4. A page of this world, for you to read; Ctrl-C ends it. It begins with what the week taught: the operator's")
+    say(f"   page shows the {versions} model versions. What you click stays in your browser, which takes part in sums")
+    say(f"   every quarter of an hour. {sums.warning}")
     say(f"   What readers are told: {address}/notice")
     say(f"   The operator's page: {address}/admin (token {token})")
     say("   On a page of your own: discreet embed " + address)

@@ -29,6 +29,13 @@ class HelperChoice(StrEnum):
     embedded = "embedded"
 
 
+class ExposureChoice(StrEnum):
+    """How the server knows what was shown."""
+
+    estimated = "estimated"
+    told = "told"
+
+
 class RankingChoice(StrEnum):
     """Who ranks."""
 
@@ -124,6 +131,13 @@ def serve(
             " PUBLISHER, who then sees everything."
         ),
     ] = None,
+    exposure: Annotated[
+        ExposureChoice,
+        typer.Option(
+            help="How often articles were shown: estimated, where devices rank the whole catalogue, or told by you"
+            " ('discreet articles shown'), where your pages show slates of your own."
+        ),
+    ] = ExposureChoice.estimated,
     workers: Annotated[
         int,
         typer.Option(min=1, max=256, help="How many processes answer, over one database; about one for each core."),
@@ -179,6 +193,9 @@ def serve(
         raise DiscreetError("--helper embedded makes its own aggregators; leave --aggregate out")
     if helper is not None and workers > 1:
         raise DiscreetError("--helper embedded is a trial in one process; leave --workers out")
+    told = exposure is ExposureChoice.told
+    if told and (token is None or (helper is None and aggregate is None)):
+        raise DiscreetError("--exposure told needs sums (--helper or --aggregate) and --admin-token-file, to tell it")
     settings = None
     if aggregate is not None:
         from discreet.aggregation.dap.config import read_config
@@ -207,6 +224,8 @@ def serve(
         from discreet.serving.learning.served_sums import open_sums
 
         sums = open_sums(settings, proxies)
+    if sums is not None:
+        sums = replace(sums, told=told)
     service = open_service(
         run,
         load_served(run) if run is not None and terms is None else None,

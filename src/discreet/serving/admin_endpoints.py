@@ -80,6 +80,18 @@ def administration(service: Service, token: str, metrics: Metrics) -> APIRouter:
         await written(service.take_down, article, EXPIRED)
         return {"id": article, "state": EXPIRED}
 
+    @router.post(
+        "/slates",
+        responses={**refused, **some(409, 413, 415, 422, 503)},
+        openapi_extra=body_of("ShownSlate", array=True),
+    )
+    async def tell_slates(request: Request) -> dict[str, int]:
+        """Tell which articles your own pages showed together, and how often. No reader is in it."""
+        authorise(request)
+        slates = await read_body(request, m.SHOWN_SLATES)
+        await written(service.tell_slates, slates)
+        return {"slates": len(slates)}
+
     @router.get("/status", responses={**refused, **some(503)})
     async def status(request: Request) -> dict[str, Any]:
         """What was learnt, how good it is, and what it cost. No reader is in it."""

@@ -16,10 +16,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from discreet.database import problem_of, shown_database
 from discreet.errors import DiscreetError
-from discreet.serving.api_messages import NewArticle
+from discreet.serving.api_messages import NewArticle, ShownSlate
 from discreet.serving.database_tables import open_engine
 from discreet.serving.feeds.follow import waiting
 from discreet.serving.learning.model_versions import ModelVersions
+from discreet.serving.learning.told_exposure import Slate, tell_slates
 from discreet.serving.server_store import EXPIRED, ServerStore
 from discreet.serving.status import read_status, require_status
 
@@ -41,6 +42,10 @@ class Administration(Protocol):
 
     def articles(self, state: str | None) -> Iterator[dict[str, Any]]:
         """Articles in a state, or in any, in the order of their ids."""
+        ...
+
+    def tell_slates(self, slates: Sequence[ShownSlate]) -> None:
+        """Tell which slates were shown."""
         ...
 
     def status(self) -> dict[str, Any]:
@@ -85,6 +90,10 @@ class OfDatabase:
         while rows := self._done(lambda after=after: self._store.listing(state, after, _LISTED_AT_ONCE)):
             yield from (dict(row._mapping) for row in rows)
             after = rows[-1].id
+
+    def tell_slates(self, slates: Sequence[ShownSlate]) -> None:
+        """Count slates, for servers that were started with --exposure told."""
+        self._done(lambda: tell_slates(self._store, (Slate(tuple(one.articles), one.shown) for one in slates)))
 
     def status(self) -> dict[str, Any]:
         """From the database alone: what a running server knows beside is not in it."""
@@ -145,6 +154,11 @@ class OfServer:
             found = self._ask("GET", f"/articles?{urlencode(asked)}")
             yield from found["articles"]
             after = found["next"]
+
+    def tell_slates(self, slates: Sequence[ShownSlate]) -> None:
+        """Post slates, some at a time."""
+        for start in range(0, len(slates), _AT_ONCE):
+            self._ask("POST", "/slates", [slate.model_dump() for slate in slates[start : start + _AT_ONCE]])
 
     def status(self) -> dict[str, Any]:
         """As the running server tells it."""

@@ -122,9 +122,17 @@ class NewArticle(ApiMessage):
     )
 
 
+class ShownSlate(ApiMessage):
+    """Articles that a page of the publisher showed together, and how often."""
+
+    articles: list[ArticleId] = Field(min_length=1, max_length=1000)
+    shown: int = Field(default=1, ge=1, le=1_000_000_000)
+
+
 Report = Annotated[LabelReport | SketchReport, Field(discriminator="kind")]
 REPORT: TypeAdapter[LabelReport | SketchReport] = TypeAdapter(Report)
 NEW_ARTICLES: TypeAdapter[list[NewArticle]] = TypeAdapter(Annotated[list[NewArticle], Field(max_length=5000)])
+SHOWN_SLATES: TypeAdapter[list[ShownSlate]] = TypeAdapter(Annotated[list[ShownSlate], Field(max_length=5000)])
 
 
 class StoredArticle(BaseModel):
@@ -225,6 +233,18 @@ class ReportAnswer(BaseModel):
 
     id: str
     status: Literal["kept", "known"]
+
+
+class TasksAnswer(BaseModel):
+    """Sums that devices may contribute to, with their terms."""
+
+    tasks: list[dict[str, Any]]
+
+
+class CellsAnswer(BaseModel):
+    """What each value of a contribution stands for."""
+
+    cells: list[str]
 
 
 class NoticeSentence(BaseModel):

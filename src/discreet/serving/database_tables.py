@@ -18,6 +18,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    false,
     inspect,
     select,
 )
@@ -132,6 +133,22 @@ windows = Table(
     Column("cells", Text, nullable=False),
     Column("share", LargeBinary, nullable=False),
     Column("waits", Boolean, nullable=False),
+    Column("told", Boolean, nullable=False, server_default=false()),
+)
+
+exposure = Table(
+    "exposure",
+    metadata,
+    Column("article", String(120), primary_key=True),
+    Column("total", Float, nullable=False),
+)
+
+due = Table(
+    "due",
+    metadata,
+    Column("task", String(64), primary_key=True),
+    Column("article", String(120), primary_key=True),
+    Column("total", Float, nullable=False),
 )
 
 learnt = Table(

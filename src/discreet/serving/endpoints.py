@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
 from sqlalchemy.exc import SQLAlchemyError
@@ -27,10 +27,11 @@ from discreet.serving.logs import log, log_repeats
 from discreet.serving.notice import notice_of
 from discreet.serving.openapi import body_of, with_shared_parts
 from discreet.serving.pages import connects_to, mount_pages
+from discreet.serving.polled_route import PolledRoute, refused, sent_to
 from discreet.serving.rate import Buckets
 from discreet.serving.readiness import Readiness, closed_in_time
 from discreet.serving.refusal import RequestRefusal
-from discreet.serving.request_reading import JSON, REFUSED, first_problem, read_body, some
+from discreet.serving.request_reading import REFUSED, first_problem, read_body, some
 from discreet.serving.service import Service
 from discreet.version import __version__
 
@@ -73,6 +74,7 @@ def create_app(
     )
     ranking = _ranking(service)
     app.router.routes.append(ranking)
+    app.router.routes.extend(_polled(service))
     app.include_router(_public(service, metrics, limits, proxies))
     app.include_router(_operations(service, metrics))
     if admin_token is not None:
@@ -81,8 +83,9 @@ def create_app(
     _errors(app)
     if extend is not None:
         extend(app)
-    with_shared_parts(app, [m.RecommendRequest, m.LabelReport, m.SketchReport, m.NewArticle])
+    with_shared_parts(app, [m.RecommendRequest, m.LabelReport, m.SketchReport, m.NewArticle, m.ShownSlate])
     direct = {("POST", ranking.path): ranking.app}
+    direct |= {("GET", route.path): route.app for route in app.router.routes if isinstance(route, PolledRoute)}
     return Gate(app, limits, metrics, proxies, direct, connects_to(service.offer.tasks), foreign)
 
 
@@ -96,13 +99,30 @@ class PlainRoute(APIRoute):
             try:
                 body = await endpoint(Request(scope, receive))
             except RequestRefusal as refusal:
-                await _refused(refusal)(scope, receive, send)
+                await refused(refusal)(scope, receive, send)
                 return
             headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
             await send({"type": "http.response.body", "body": body})
 
         self.app = plain
+
+
+def _polled(service: Service) -> list[PolledRoute]:
+    """What every device asks for, often."""
+
+    def model() -> Sent:
+        """What a device must know before it releases anything: space, ε, schedule, ways to rank, and the promise."""
+        return service.about()
+
+    def catalogue() -> Sent:
+        """The names of the catalogue's pages, all base scores, and the articles to show first. For all the same."""
+        return service.catalogue()
+
+    return [
+        PolledRoute(f"/v1/{one.__name__}", one, response_model=kind, responses=some(503), tags=["devices"])
+        for one, kind in ((model, m.ModelAnswer), (catalogue, m.CatalogueAnswer))
+    ]
 
 
 def _ranking(service: Service) -> PlainRoute:
@@ -126,20 +146,10 @@ def _public(service: Service, metrics: Metrics, limits: ServerLimits, proxies: P
     most = limits.max_reports_of_one
     shares = Buckets(most / _DAY, most)
 
-    @router.get("/model", response_model=m.ModelAnswer, responses={503: REFUSED[503]})
-    async def model(request: Request) -> Response:
-        """What a device must know before it releases anything: space, ε, schedule, ways to rank, and the promise."""
-        return _sent(request, service.about(), "no-store")
-
-    @router.get("/catalogue", response_model=m.CatalogueAnswer, responses=some(503))
-    async def catalogue(request: Request) -> Response:
-        """The names of the catalogue's pages, all base scores, and the articles to show first. For all the same."""
-        return _sent(request, service.catalogue(), "no-store")
-
     @router.get("/catalogue/{name}", response_model=m.ArticlePage, responses=some(404, 503))
     async def page(request: Request, name: str) -> Response:
         """A page of the catalogue. It never changes: its name is the SHA-256 of its bytes."""
-        return _sent(request, service.page(name), "public, max-age=31536000, immutable")
+        return sent_to(request, service.page(name), "public, max-age=31536000, immutable")
 
     @router.get("/notice", response_model=m.NoticeAnswer)
     async def notice() -> Response:
@@ -180,7 +190,7 @@ def _operations(service: Service, metrics: Metrics) -> APIRouter:
         why = await readiness.why_not()
         return JSONResponse({"ready": not why, "why": why}, 503 if why else 200)
 
-    @router.get("/metrics")
+    @router.get("/metrics", response_class=PlainTextResponse)
     async def show_metrics() -> Response:
         """Counters for Prometheus."""
         metrics.articles.set(len(service.updater.snapshot))
@@ -208,8 +218,8 @@ def _count_feeds(service: Service, metrics: Metrics) -> None:
 
 def _errors(app: FastAPI) -> None:
     @app.exception_handler(RequestRefusal)
-    async def refused(_: Request, refusal: RequestRefusal) -> JSONResponse:
-        return _refused(refusal)
+    async def not_granted(_: Request, refusal: RequestRefusal) -> JSONResponse:
+        return refused(refusal)
 
     @app.exception_handler(HTTPException)
     async def failed(_: Request, error: HTTPException) -> JSONResponse:
@@ -222,18 +232,3 @@ def _errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
         return JSONResponse({"error": first_problem(list(error.errors()))}, 422)
-
-
-def _refused(refusal: RequestRefusal) -> JSONResponse:
-    headers = {} if refusal.retry_after is None else {"Retry-After": str(refusal.retry_after)}
-    if refusal.status == 413:
-        headers["Connection"] = "close"
-    return JSONResponse({"error": refusal.problem, **refusal.details}, refusal.status, headers)
-
-
-def _sent(request: Request, sent: Sent, caching: str) -> Response:
-    """An answer for everybody, compressed where that is understood."""
-    headers = {"Cache-Control": caching, "Vary": "Accept-Encoding"}
-    if "gzip" in request.headers.get("accept-encoding", ""):
-        return Response(sent.compressed, media_type=JSON, headers={**headers, "Content-Encoding": "gzip"})
-    return Response(sent.plain(), media_type=JSON, headers=headers)

@@ -114,6 +114,8 @@ class Metrics:
 class Gate:
     """Passes a request on if it may pass, and dresses the answer. Those in `direct` skip the layers of `app`.
 
+    A direct GET has its answer ready and waits for nothing, so it is not among the requests that are worked on at once.
+
     `connect` are the origins that pages from here may ask besides this one, `foreign` the pages that may ask here.
     """
 
@@ -128,6 +130,7 @@ class Gate:
         foreign: ForeignPages | None = None,
     ) -> None:
         self._direct = direct or {}
+        self._polled = frozenset(asked for asked in self._direct if asked[0] == "GET")
         self._foreign = foreign or ForeignPages()
         more = f"; connect-src 'self' {' '.join(connect)}" if connect else ""
         self._headers = [(b"content-security-policy", (_CONTENT_POLICY + more).encode()), *_HEADERS]
@@ -180,7 +183,8 @@ class Gate:
                 return 413, f"the body is larger than {max_body} bytes", True, None
         most = self._limits.max_concurrent
         if (
-            self._inside >= (most if scope["path"] in _RESERVED else most * 3 // 4)
+            (scope["method"], scope["path"]) not in self._polled
+            and self._inside >= (most if scope["path"] in _RESERVED else most * 3 // 4)
             and not self.crowd.drop_slowest_sender()
         ):
             return 503, "the server is busy; try again in a moment", False, 1

@@ -13,7 +13,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TextIO
 
 REPEAT_SECONDS = 60.0
 _logger = logging.getLogger("discreet.serving")
@@ -99,9 +99,24 @@ class _Repeats:
 _repeats = _Repeats()
 
 
+class _StandardError(logging.StreamHandler[TextIO]):
+    """Writes to what standard error is at the moment, which whoever runs this may have changed, and closed since."""
+
+    def __init__(self) -> None:
+        logging.Handler.__init__(self)
+
+    @property
+    def stream(self) -> TextIO:
+        return sys.stderr
+
+    @stream.setter
+    def stream(self, _: TextIO) -> None:
+        """It has none of its own."""
+
+
 def configure(level: str) -> None:
     """Send the logs of this server, and of uvicorn, to standard error."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _StandardError()
     handler.setFormatter(JsonLines())
     for name in ("discreet.serving", "uvicorn", "uvicorn.error"):
         logger = logging.getLogger(name)

@@ -9,6 +9,14 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 _REF = "#/components/schemas/{model}"
+_AT_THE_DOOR: dict[str, Any] = {
+    status: {
+        "description": text,
+        "content": {"application/json": {"schema": {"$ref": _REF.format(model="Problem")}}},
+    }
+    for status, text in (("413", "Too large."), ("429", "Too many requests."), ("503", "Come back later."))
+}
+"""What any request may be answered before it is read."""
 EXAMPLES: dict[str, Any] = {
     "RecommendRequest": {"space": "9f2c4b1a77d0e355", "sketches": [], "limit": 20},
     "SketchReport": {
@@ -27,6 +35,7 @@ EXAMPLES: dict[str, Any] = {
         "slate": {"id": "00112233445566778899aabbccddeeff", "articles": ["N1", "N2"], "signature": "c2lnbmF0dXJl"},
         "release": "RHIBAAAAAAA=",
     },
+    "ShownSlate": [{"articles": ["N1", "N2", "N43"], "shown": 120}],
     "NewArticle": [{"id": "N43", "title": "Harbour opens a new pier", "category": "local", "published": 1573257600}],
 }
 
@@ -52,6 +61,9 @@ def with_shared_parts(app: FastAPI, models: list[type[BaseModel]]) -> None:
             document = plain()
             _, extra = models_json_schema([(model, "validation") for model in models], ref_template=_REF)
             document.setdefault("components", {}).setdefault("schemas", {}).update(extra["$defs"])
+            for path in document["paths"].values():
+                for operation in path.values():
+                    operation["responses"] = {**_AT_THE_DOOR, **operation["responses"]}
         assert app.openapi_schema is not None
         return app.openapi_schema
 

@@ -11,41 +11,54 @@ import json
 import re
 import time
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from starlette.requests import Request
+from fastapi import FastAPI
 from starlette.responses import Response
 
 from discreet.aggregation.task import Task
 from discreet.errors import DiscreetError
 from discreet.files import replacing_file
 from discreet.protocol.check import limits
+from discreet.serving.api_messages import CellsAnswer, Problem, TasksAnswer
+from discreet.serving.catalogue_pages import Sent
+from discreet.serving.polled_route import PolledRoute
 
 _DIGEST = re.compile("[0-9a-f]{64}")
 _KEPT_WINDOWS = 100
 _WINDOW = re.compile("0|[1-9][0-9]{0,12}")
 
 
-def mount_tasks(app: Any, tasks: Sequence[Task], cells: Path | None, clock: Callable[[], float] = time.time) -> None:
+def mount_tasks(
+    app: FastAPI, tasks: Sequence[Task], cells: Path | None, clock: Callable[[], float] = time.time
+) -> None:
     """Announce tasks under /v1/tasks of an application, and their lists of cells under /v1/cells."""
 
-    async def announce(_: Request) -> Response:
-        here = [task.to_json() for task in tasks if clock() < task.sent_until(task.windows - 1)]
-        return _json({"tasks": here[: limits.max_tasks]})
+    @lru_cache(maxsize=1)
+    def announced(ids: tuple[bytes, ...]) -> Sent:
+        here = [task.to_json() for task in tasks if task.id in ids]
+        return Sent.of(json.dumps({"tasks": here[: limits.max_tasks]}, ensure_ascii=False).encode())
 
-    async def fixed(request: Request) -> Response:
-        digest = request.path_params["digest"]
+    def announce() -> Sent:
+        """The public tasks that devices may contribute to. For all the same."""
+        now = clock()
+        return announced(tuple(task.id for task in tasks if now < task.sent_until(task.windows - 1)))
+
+    async def fixed(digest: str) -> Response:
+        """What the values of a task stand for, if that is the same in all windows; its name is its SHA-256."""
         return _file(cells, f"{digest}.json" if _DIGEST.fullmatch(digest) else None)
 
-    async def of_window(request: Request) -> Response:
-        task, window = request.path_params["task"], request.path_params["window"]
+    async def of_window(task: str, window: str) -> Response:
+        """What the values of one window of a task stand for, from the window's end on."""
         is_name = _DIGEST.fullmatch(task) and _WINDOW.fullmatch(window)
         return _file(cells, f"{task}/{window}.json" if is_name else None)
 
-    app.add_route("/v1/tasks", announce, methods=["GET"])
-    app.add_route("/v1/cells/{digest}", fixed, methods=["GET"])
-    app.add_route("/v1/cells/{task}/{window}", of_window, methods=["GET"])
+    app.router.routes.append(PolledRoute("/v1/tasks", announce, response_model=TasksAnswer, tags=["devices"]))
+    unknown: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "There is no such list."}}
+    for path, answer in (("/v1/cells/{digest}", fixed), ("/v1/cells/{task}/{window}", of_window)):
+        app.add_api_route(path, answer, response_model=CellsAnswer, responses=unknown, tags=["devices"])
 
 
 def cells_digest(cells: Sequence[str]) -> str:
@@ -71,18 +84,19 @@ def read_cells(folder: Path, task: Task) -> list[str] | None:
 def publish_window_cells(folder: Path, task: Task, window: int, articles: Sequence[str]) -> None:
     """Write what the values of one window stand for: once, when the window ends. Devices fetch it from then on."""
     task.require_window(window)
-    if not 1 <= len(articles) <= task.length:
-        raise DiscreetError(f"task {task.name} has room for 1 to {task.length} cells, not {len(articles)}")
-    _write(_window_file(folder, task, window), _page(articles))
-    _window_file(folder, task, window - _KEPT_WINDOWS).unlink(missing_ok=True)
+    if len(articles) > task.length:
+        raise DiscreetError(f"task {task.name} has room for {task.length} cells, not {len(articles)}")
+    _write(window_file(folder, task, window), _page(articles))
+    window_file(folder, task, window - _KEPT_WINDOWS).unlink(missing_ok=True)
 
 
 def has_window_cells(folder: Path, task: Task, window: int) -> bool:
     """Whether the cells of a window are published."""
-    return _window_file(folder, task, window).is_file()
+    return window_file(folder, task, window).is_file()
 
 
-def _window_file(folder: Path, task: Task, window: int) -> Path:
+def window_file(folder: Path, task: Task, window: int) -> Path:
+    """Where the list of cells of a window is."""
     return folder / task.id.hex() / f"{window}.json"
 
 

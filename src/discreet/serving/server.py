@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -61,6 +62,7 @@ def open_service(
     experiment: Experiment | None = None,
     tasks: Sequence[Task] = (),
     warning: str = "",
+    clock: Callable[[], float] = time.time,
 ) -> Service:
     """A service of a run's model, its catalogue filled from `data`, or from `feeds`, if it never had an article.
 
@@ -69,7 +71,7 @@ def open_service(
     and `warning` is what everybody must know of it first; `experiment` has the ways to rank of which each device draws
     one.
     `epoch` is how long the public epochs last, a week unless said otherwise; it is settled when a database is first
-    used. `as_of` moves the times of `data` so that it ends at this moment.
+    used. `as_of` moves the times of `data` so that it ends at this moment. `clock` tells seconds since 1970.
     """
     place = database if database is not None else (run or Path()) / DATABASE
     try:
@@ -101,7 +103,7 @@ def open_service(
             tasks=tuple(tasks),
             warning=warning,
         )
-        return Service(model, store, offer, feeds=followed)
+        return Service(model, store, offer, clock, feeds=followed)
     except SQLAlchemyError as error:
         raise DiscreetError(f"{shown_database(place)}: the database cannot be used ({problem_of(error)})") from error
 

@@ -22,6 +22,7 @@ from discreet.serving.api_messages import (
     LabelReport,
     NewArticle,
     RecommendRequest,
+    ShownSlate,
     Sketch,
     SketchReport,
 )
@@ -29,6 +30,7 @@ from discreet.serving.catalogue_pages import Sent
 from discreet.serving.feeds.follow import Feeds, waiting
 from discreet.serving.journal import Journal
 from discreet.serving.learning.model_versions import ModelVersions
+from discreet.serving.learning.told_exposure import Slate, tell_slates
 from discreet.serving.lease import Lease
 from discreet.serving.model import Served
 from discreet.serving.ranker import RankingQuery, rank
@@ -37,7 +39,7 @@ from discreet.serving.server_store import KeptReport, Outcome, ServerStore
 from discreet.serving.sketch_terms import SketchTerms, label_positions
 from discreet.serving.slates import Slates
 from discreet.serving.snapshot import Snapshot
-from discreet.serving.status import Running, read_status
+from discreet.serving.status import MeasuredQuality, Running, read_status
 from discreet.serving.updater import SnapshotUpdater
 
 _SKEW_EPOCHS = 1
@@ -71,8 +73,11 @@ class Service:
             leads=self.lease.held,
         )
         self.versions = ModelVersions(store)
+        self._quality = MeasuredQuality(store)
         self.running: Callable[[], Running] = Running
         """What is known of tasks and aggregators, where there are any."""
+        self.takes_slates = False
+        """Whether the publisher tells which slates were shown."""
         self.journal = Journal(store)
         self._clock = clock
         self._slates = Slates(store.signing_key(), offer.report_epochs)
@@ -173,6 +178,12 @@ class Service:
             raise RequestRefusal(404, "no article has this id")
         self.updater.wake()
 
+    def tell_slates(self, slates: Sequence[ShownSlate]) -> None:
+        """Count slates that the publisher has shown."""
+        if not self.takes_slates:
+            raise RequestRefusal(409, "this server estimates what was shown; start it with --exposure told")
+        tell_slates(self.store, (Slate(tuple(slate.articles), slate.shown) for slate in slates))
+
     def listing(self, state: str | None, after: str, most: int) -> list[dict[str, object]]:
         """Articles with their states, in the order of their ids."""
         return [dict(row._mapping) for row in self.store.listing(state, after, most)]
@@ -181,7 +192,7 @@ class Service:
         """What was learnt, how good it is, and what it cost; `refused` counts requests that were refused."""
         running = self.running()
         running = replace(running, refused={**refused, **running.refused})
-        return read_status(self.store, running, self._clock)
+        return read_status(self.store, running, self._clock, self._quality)
 
     def _interest(self, asked: RecommendRequest) -> NDArray[np.float64] | None:
         if not asked.sketches and asked.open is None:

@@ -46,8 +46,26 @@ class Running:
     aggregators: Mapping[str, Any] = field(default_factory=dict)
 
 
+class MeasuredQuality:
+    """How good the ranking is, by all sums that measure it; made anew when there is one more of them."""
+
+    def __init__(self, store: ServerStore) -> None:
+        self._windows = WindowStore(store)
+        self._made: tuple[int, list[dict[str, Any]]] = 0, []
+
+    def __call__(self) -> list[dict[str, Any]]:
+        """As the status tells it."""
+        count = self._windows.count_measured()
+        if count != self._made[0]:
+            self._made = count, _quality(self._windows.measured())
+        return self._made[1]
+
+
 def read_status(
-    store: ServerStore, running: Running | None = None, clock: Callable[[], float] = time.time
+    store: ServerStore,
+    running: Running | None = None,
+    clock: Callable[[], float] = time.time,
+    quality: MeasuredQuality | None = None,
 ) -> dict[str, Any]:
     """The whole document, from a database and, where there is one, from its running server."""
     windows, versions = WindowStore(store), ModelVersions(store)
@@ -67,7 +85,7 @@ def read_status(
             "history": [version.to_json() for version in listed],
         },
         "tasks": [_counts(tasks.get(row["task"]), row) for row in counted],
-        "quality": _quality(windows.measured()),
+        "quality": (quality or MeasuredQuality(store))(),
         "budget": budget(running.tasks if running and running.tasks else _latest(tasks.values())),
         "reports": store.count_reports(),
         "running": None

@@ -37,7 +37,7 @@ from discreet.aggregation.dap.messages import (
 from discreet.aggregation.dap.problems import MEDIA_TYPE, DapProblem, ProblemType, decode_id, encode_id
 from discreet.aggregation.dap.transport import is_media_type
 from discreet.aggregation.dap.wire import Message
-from discreet.aggregation.dap.worker import KEEP_SECONDS, IntakeError, Worker
+from discreet.aggregation.dap.worker import UPLOAD_SECONDS, IntakeError, Worker
 
 KEY_SECONDS = 86_400
 _RETRY_SECONDS = 1
@@ -73,7 +73,7 @@ def leader_app(leader: Leader, worker: Worker, collector_token: str, admit: Admi
         for _ in read.order[1:]:
             await admit(request)
         try:
-            async with asyncio.timeout(KEEP_SECONDS):
+            async with asyncio.timeout(UPLOAD_SECONDS):
                 kept = await asyncio.wrap_future(worker.intake.keep(read))
         except (IntakeError, TimeoutError):
             raise DapProblem(None, "the reports were not kept; send them again later", 503) from None

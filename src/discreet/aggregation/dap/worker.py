@@ -16,6 +16,8 @@ from discreet.database.batches import batches
 from discreet.errors import DiscreetError
 
 KEEP_SECONDS = 5.0
+UPLOAD_SECONDS = 20.0
+"""How long an upload may wait for the disk: on a busy machine a commit takes seconds, and a refused one comes again."""
 _FORGET_EVERY = 3600.0
 
 Kept = list[ReportError | None]

@@ -22,11 +22,9 @@ from discreet.aggregation.contribution import Contribution
 from discreet.aggregation.task import DAY, OF_EACH_WINDOW, Task
 from discreet.audits.hostile_server.lies import BODIES, LIES, STATUSES, as_bytes
 from discreet.edge.reader.http_client import HttpReply
-from discreet.edge.reader.sums.contribution_ledger import SumsLedger, ledger_in_memory
-from discreet.edge.reader.sums.contributor import Contributor
+from discreet.edge.reader.sums.contributor import ContributorInMemory
 from discreet.edge.reader.sums.floors import Floors
 from discreet.edge.reader.sums.sums_client import TaskClient
-from discreet.edge.reader.sums.sums_store import TaskStore
 
 START = 20_000 * DAY
 ARTICLES = 12
@@ -133,15 +131,6 @@ class Recorded:
         public, shares = prio3.shard(task.id, measurement, bytes(16), bytes(prio3.rand_size))
         self.events.append(("report", self.now[0], task.id, window, len(public), *map(len, shares)))
         self.given.append((task, window))
-
-
-class ContributorInMemory(Contributor):
-    """A contributor whose files are gone with it, and whose secret is known."""
-
-    def _open(self, folder: Path) -> tuple[TaskStore, SumsLedger]:
-        store = TaskStore(":memory:")
-        store.secret = bytes(32)
-        return store, ledger_in_memory(self._floors, self._clock)
 
 
 def talk(seed: int, reader: int, *, honest: bool) -> tuple[list[Event], list[str]]:

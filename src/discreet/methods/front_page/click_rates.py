@@ -47,7 +47,7 @@ class ClickRates:
 
     def __init__(self, likelihood: CountLikelihood, text: Floats) -> None:
         self.until = 0
-        self._likelihood, self._text = likelihood, text
+        self.likelihood, self._text = likelihood, text
         self._row = np.full(len(text), -1, np.int64)
         self._article = np.zeros(0, np.int64)
         self._evidence = np.zeros((0, len(GRID)))
@@ -71,11 +71,11 @@ class ClickRates:
         self._forget(window)
         self._make_room(window.articles)
         row = self._row[window.articles]
-        clicks = window.released / self._likelihood.copies
-        noise = np.full(len(row), self._likelihood.variance / self._likelihood.copies**2)
+        clicks = window.released / self.likelihood.copies
+        noise = np.full(len(row), self.likelihood.variance / self.likelihood.copies**2)
         self._level += window.exposure.sum(), clicks.sum(), noise.sum()
         expected = window.exposure * self.slate_clicks
-        likelihood = self._likelihood(window.released, np.log(expected)[:, None] + GRID)
+        likelihood = self.likelihood(window.released, np.log(expected)[:, None] + GRID)
         self._evidence[row] += likelihood - likelihood.max(axis=1, keepdims=True)
         self._sums[row] += np.column_stack((expected, clicks, noise))
         self._shown[row] = self.until

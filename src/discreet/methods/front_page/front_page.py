@@ -218,6 +218,10 @@ class FrontPage(Method):
         scale = 0.0 if math.isinf(self.epsilon) else noise_scale(self._epsilon(task), self._clicks(task))
         return ClickRates(CountLikelihood(scale, self._copies(task)), PublicArticles.of(task).text)
 
+    def windows(self, task: TrainingTask, seed: int) -> Iterator[Window]:
+        """What is released of all days of a data set, in the order of time."""
+        return self._windows(task, list(task.data.splits.values()), seed)
+
     def _epsilon(self, task: TrainingTask) -> float:
         """What popularity costs a reader a day."""
         share = self._head_share(task)

@@ -16,6 +16,11 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 
+def is_due(exposure: NDArray[np.float64], min_exposure: float, *, closes_day: bool) -> NDArray[np.bool_]:
+    """Which articles are due, by their exposure since the last time: simulator and server ask this alone."""
+    return np.asarray(exposure >= (1e-300 if closes_day else max(min_exposure, 1e-300)))
+
+
 @dataclass(frozen=True, eq=False)
 class Due:
     """The cells of one window, their exposure since they were last due, and the clicks that devices kept for them."""
@@ -45,9 +50,9 @@ class Held:
         self._article = np.concatenate((self._article, clicked))
         self._reader = np.concatenate((self._reader, reader))
 
-    def due(self, *, all_of_them: bool) -> Due:
-        """The articles that are due, or all that were shown; they are no longer held."""
-        articles = np.flatnonzero(self._exposure >= (1e-300 if all_of_them else max(self._min_exposure, 1e-300)))
+    def due(self, *, closes_day: bool) -> Due:
+        """The articles that are due, in a day's last window all that were shown; they are no longer held."""
+        articles = np.flatnonzero(is_due(self._exposure, self._min_exposure, closes_day=closes_day))
         exposure = self._exposure[articles]
         self._exposure[articles] = 0.0
         cell = np.searchsorted(articles, self._article)

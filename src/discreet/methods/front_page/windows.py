@@ -188,7 +188,7 @@ def released_windows(
         start, stop = np.searchsorted(log.click_time, (window * seconds, (window + 1) * seconds))
         clicks = slice(start, stop)
         held.add(log.article[first:last], log.exposure[first:last], log.click_article[clicks], log.click_reader[clicks])
-        due = held.due(all_of_them=closes_day)
+        due = held.due(closes_day=closes_day)
         if (window + 1) * seconds <= since or not len(due.articles):
             continue
         if math.isinf(epsilon):

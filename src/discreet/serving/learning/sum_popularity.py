@@ -3,10 +3,11 @@
 The posterior stands on rows of a fixed catalogue (`ClickRates`). Here it is kept by article ids and category names, and
 put on the catalogue's rows whenever it is used. Articles that were taken down are forgotten.
 
-**Exposure.** Devices rank the whole catalogue by themselves, so nobody knows what they showed. But the server knows
-the score that each article has for everybody, and about how much readers differ: that gives the probability that an
-article is among the first that a device shows (`expected_shares`). An article that is clicked more because popularity
-put it on top was also shown more, and is not taken for more popular still.
+**Exposure.** Where the publisher tells which slates were shown, it is known (`told_exposure`). Where devices rank the
+whole catalogue by themselves, nobody knows what they showed. But the server knows the score that each article has for
+everybody, and about how much readers differ: that gives the probability that an article is among the first that a
+device shows (`expected_shares`). An article that is clicked more because popularity put it on top was also shown more,
+and is not taken for more popular still.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from discreet.methods.front_page.click_rates import ClickRates
 from discreet.methods.front_page.count_likelihood import CountLikelihood
 from discreet.methods.front_page.windows import Window
 from discreet.serving.learning.model_versions import ModelVersions
-from discreet.serving.learning.window_store import ClosedWindow, Learnt, WindowStore
+from discreet.serving.learning.window_store import Learnt, UsedSum, WindowStore
 from discreet.serving.public_model import PublicModel
 from discreet.serving.snapshot import Snapshot
 
@@ -51,29 +52,22 @@ class SumPopularity:
         return rates.log_rate(np.arange(len(snapshot)))
 
 
-def learnt_from(
-    model: PublicModel,
-    snapshot: Snapshot,
-    state: bytes,
-    closed: ClosedWindow,
-    released: NDArray[np.int64],
-    contributions: int,
-    likelihood: CountLikelihood,
-) -> bytes:
+def learnt_from(model: PublicModel, snapshot: Snapshot, state: bytes, used: UsedSum) -> bytes:
     """What is known after one more sum."""
-    rates = rates_on(model, snapshot, state, likelihood)
+    closed, released, contributions = used.closed, used.found.values, max(1, used.found.contributions or 0)
+    rates = rates_on(model, snapshot, state, CountLikelihood(float(used.task.noise_scale)))
     place = {article: row for row, article in enumerate(snapshot.ids)}
     listed = np.array([article in place for article in closed.cells], np.bool_)
     if listed.any():
         rows = np.array([place[article] for article in closed.cells if article in place], np.int64)
-        exposure = closed.share[listed] * contributions
+        exposure = closed.slates_of_each(contributions)[listed]
         rates.update(Window(closed.end, rows, exposure, released[: len(closed.cells)][listed]))
-    return _packed(rates, snapshot)
+    return packed(rates, snapshot)
 
 
 def rates_on(model: PublicModel, snapshot: Snapshot, state: bytes, likelihood: CountLikelihood) -> ClickRates:
     """What is known, on the rows of a catalogue."""
-    rates = ClickRates(likelihood, _text(model, snapshot))
+    rates = ClickRates(likelihood, article_text(model, snapshot))
     if state:
         with np.load(io.BytesIO(state), allow_pickle=False) as kept:
             found = dict(kept)
@@ -111,14 +105,15 @@ def expected_shares(base: NDArray[np.floating], deviation: float) -> NDArray[np.
     return np.asarray(shown / shown.sum())
 
 
-def _text(model: PublicModel, snapshot: Snapshot) -> NDArray[np.float64]:
+def article_text(model: PublicModel, snapshot: Snapshot) -> NDArray[np.float64]:
     """What popularity is predicted from: the similarity with public topics, and the category."""
     one_hot = np.zeros((len(snapshot), len(snapshot.categories)))
     one_hot[np.arange(len(snapshot)), snapshot.category] = _CATEGORY
     return np.concatenate((model.topic_features(snapshot.scores.exact), one_hot), axis=1)
 
 
-def _packed(rates: ClickRates, snapshot: Snapshot) -> bytes:
+def packed(rates: ClickRates, snapshot: Snapshot) -> bytes:
+    """What is known, by article ids and category names, as it is kept."""
     state = rates.state()
     kept = {name: state[name] for name in (*_WHOLE, *_BY_ARTICLE, "slope")}
     kept["articles"] = np.array([snapshot.ids[row] for row in state["article"].tolist()], np.str_)

@@ -15,11 +15,10 @@ from discreet.aggregation.dap.transport import PeerError
 from discreet.aggregation.sums import NoisySum
 from discreet.aggregation.task import OF_EACH_WINDOW, Task
 from discreet.errors import DiscreetError
-from discreet.methods.front_page.count_likelihood import CountLikelihood
 from discreet.serving.learning.model_versions import NewVersion
 from discreet.serving.learning.quality_estimates import measures_quality
 from discreet.serving.learning.sum_popularity import SumPopularity, expected_shares, learnt_from
-from discreet.serving.learning.window_store import ClosedWindow, WindowStore
+from discreet.serving.learning.window_store import ClosedWindow, UsedSum, WindowStore
 from discreet.serving.logs import log, log_exception, log_seldom
 from discreet.serving.public_model import PublicModel
 from discreet.serving.public_tasks import has_window_cells, publish_window_cells, read_cells
@@ -60,6 +59,7 @@ class WindowLearner:
         collector: Who collects sums; None where somebody else does, and then nothing is learnt here.
         cells: The folder that devices are told the cells of windows from.
         clock: Seconds since 1970.
+        told: Whether the publisher tells which slates were shown; else exposure is estimated.
     """
 
     def __init__(
@@ -69,7 +69,10 @@ class WindowLearner:
         collector: SumCollector | None,
         cells: Path,
         clock: Callable[[], float] = time.time,
+        *,
+        told: bool = False,
     ) -> None:
+        self._told = told
         self._model, self._updater = service.model, service.updater
         self._leads = service.lease.held
         self._tasks = {task.id.hex(): task for task in tasks if teaches(task) or measures_quality(task)}
@@ -118,7 +121,10 @@ class WindowLearner:
             if (cells := self._store.cells(name, window)) is None:
                 if not len(self._updater.snapshot):
                     continue
-                self._store.close_window(self._closed(name, task, window))
+                if self._told:
+                    self._store.close_told(task, window, self._updater.snapshot.ids)
+                else:
+                    self._store.close_window(self._closed(name, task, window))
                 cells = self._store.cells(name, window)
             publish_window_cells(self._cells, task, window, cells or [])
 
@@ -156,11 +162,7 @@ class WindowLearner:
     def _use(self, task: Task, closed: ClosedWindow, found: NoisySum) -> None:
         assert isinstance(self._model, PublicModel)
         before = self._store.learnt(self._model.version)
-        likelihood = CountLikelihood(float(task.noise_scale))
-        contributions = max(1, found.contributions or 0)
-        state = learnt_from(
-            self._model, self._updater.snapshot, before.state, closed, found.values, contributions, likelihood
-        )
+        state = learnt_from(self._model, self._updater.snapshot, before.state, UsedSum(closed, task, found))
         new = NewVersion(
             self._model.version, int(self._clock()), before.sums + 1, f"window {closed.window} of {task.name}"
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,10 @@ from discreet.aggregation.task import Task
 from discreet.serving.database_tables import collected, learnt, windows
 from discreet.serving.learning.model_versions import ModelVersions, NewVersion
 from discreet.serving.learning.quality_estimates import MeasuredWindow, measures_quality
+from discreet.serving.learning.told_exposure import due_cells, forget_exposure, settle_due
 from discreet.serving.server_store import ServerStore
+
+_MEASURED = (collected.c.cells != "") & (collected.c.problem == "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,14 +37,30 @@ class ClosedWindow:
         window: Its number.
         end: When it ended, in seconds since 1970.
         cells: The articles that its values stand for.
-        share: Of each the share of all exposure that it is taken to have had.
+        exposure: Of each the exposure since it was last due, where that was told; else the share of all exposure that
+            it is taken to have had.
+        told: Whether the exposure was told.
     """
 
     task: str
     window: int
     end: int
     cells: list[str]
-    share: NDArray[np.float64]
+    exposure: NDArray[np.float64]
+    told: bool = False
+
+    def slates_of_each(self, contributions: int) -> NDArray[np.float64]:
+        """The exposure of each cell, in slates; where it was not told, every contribution stands for one."""
+        return self.exposure if self.told else self.exposure * contributions
+
+
+@dataclass(frozen=True, eq=False)
+class UsedSum:
+    """A released sum that was learnt from, with its window and its task."""
+
+    closed: ClosedWindow
+    task: Task
+    found: NoisySum
 
 
 @dataclass(frozen=True)
@@ -60,16 +79,30 @@ class WindowStore:
 
     def close_window(self, closed: ClosedWindow) -> None:
         """Write down a window that has ended; the first who does it settles its cells."""
+        with self._engine.begin() as connection:
+            self._write(connection, closed)
+
+    def close_told(self, task: Task, window: int, listed: Sequence[str]) -> None:
+        """Write down a window that has ended, with the listed articles that are due; where none is, it has no sum."""
+        name = task.id.hex()
+        with self._engine.begin() as connection:
+            found = due_cells(connection, task, window, listed)
+            closed = ClosedWindow(name, window, task.begins(window + 1), found.cells, found.shown, told=True)
+            if self._write(connection, closed):
+                settle_due(connection, self._insert, name, found)
+
+    def _write(self, connection: Connection, closed: ClosedWindow) -> bool:
+        """Add the row of a window; False if it is there."""
         row = {
             "task": closed.task,
             "window": closed.window,
             "end": closed.end,
             "cells": json.dumps(closed.cells),
-            "share": closed.share.astype("<f8").tobytes(),
-            "waits": True,
+            "share": closed.exposure.astype("<f8").tobytes(),
+            "waits": bool(closed.cells) or not closed.told,
+            "told": closed.told,
         }
-        with self._engine.begin() as connection:
-            connection.execute(self._insert(windows).values(**row).on_conflict_do_nothing())
+        return bool(connection.execute(self._insert(windows).values(**row).on_conflict_do_nothing()).rowcount)
 
     def cells(self, task: str, window: int) -> list[str] | None:
         """The cells of a window, if it was written down."""
@@ -85,8 +118,7 @@ class WindowStore:
             row = connection.execute(select(windows).where(mine).order_by(windows.c.end).limit(1)).first()
         if row is None:
             return None
-        share = np.frombuffer(row.share, "<f8").astype(np.float64)
-        return ClosedWindow(row.task, int(row.window), int(row.end), json.loads(row.cells), share)
+        return _closed(row)
 
     def learnt(self, model: str) -> Learnt:
         """What a model's sums have taught."""
@@ -98,19 +130,41 @@ class WindowStore:
         self, closed: ClosedWindow, task: Task, found: NoisySum, before: Learnt, state: bytes, new: NewVersion
     ) -> bool:
         """Mark a window as used and keep its sum, and what is known then; False if another server was first."""
-        model = new.model
         with self._engine.begin() as connection:
             if not self._take(connection, closed, task, found):
                 return False
-            row = {"model": model, "sums": before.sums + 1, "state": state}
-            mine = (learnt.c.model == model) & (learnt.c.sums == before.sums)
-            if before.sums == 0:
-                connection.execute(insert(learnt).values(**row))
-            elif not connection.execute(update(learnt).where(mine).values(**row)).rowcount:
+            if not self._know(connection, before, state, new):
                 connection.rollback()
                 return False
-            ModelVersions.add(connection, self._insert, new, state)
             return True
+
+    def renew(self, before: Learnt, state: bytes, new: NewVersion) -> bool:
+        """Put what is known of a model anew; False if a server has learnt meanwhile."""
+        with self._engine.begin() as connection:
+            return self._know(connection, before, state, new)
+
+    def used(self) -> Iterator[UsedSum]:
+        """All sums that popularity was learnt from and that are kept, in the order in which their windows ended."""
+        same = (windows.c.task == collected.c.task) & (windows.c.window == collected.c.window)
+        query = select(windows, collected.c.terms, collected.c.contributions, collected.c["values"])
+        there = (collected.c.problem == "") & (collected.c.cells == "") & (func.length(collected.c["values"]) > 0)
+        query = query.join(collected, same).where(there).order_by(windows.c.end, windows.c.task)
+        with self._engine.connect() as connection:
+            for row in connection.execute(query).all():
+                values = np.frombuffer(zlib.decompress(row.values), "<i8").astype(np.int64)
+                task = Task.from_json(json.loads(row.terms))
+                yield UsedSum(_closed(row), task, NoisySum(values, task.guarantee(), int(row.contributions)))
+
+    def _know(self, connection: Connection, before: Learnt, state: bytes, new: NewVersion) -> bool:
+        """Write what is known after one more step, and name it; False if it is not as it was before."""
+        row = {"model": new.model, "sums": new.sums, "state": state}
+        mine = (learnt.c.model == new.model) & (learnt.c.sums == before.sums)
+        if before.sums == 0:
+            connection.execute(insert(learnt).values(**row))
+        elif not connection.execute(update(learnt).where(mine).values(**row)).rowcount:
+            return False
+        ModelVersions.add(connection, self._insert, new, state)
+        return True
 
     def measure(self, closed: ClosedWindow, task: Task, found: NoisySum) -> bool:
         """Mark a window as used and keep its sum, from which nothing is learnt; False if another server was first."""
@@ -122,9 +176,14 @@ class WindowStore:
         with self._engine.begin() as connection:
             self._take(connection, closed, task, None, problem)
 
+    def count_measured(self) -> int:
+        """How many sums of ranking quality there are."""
+        with self._engine.connect() as connection:
+            return int(connection.execute(select(func.count()).select_from(collected).where(_MEASURED)).scalar_one())
+
     def measured(self) -> list[MeasuredWindow]:
         """All sums of ranking quality, the earliest first."""
-        query = select(collected).where((collected.c.cells != "") & (collected.c.problem == ""))
+        query = select(collected).where(_MEASURED)
         with self._engine.connect() as connection:
             rows = connection.execute(query.order_by(collected.c.end, collected.c.task)).all()
         return [
@@ -188,6 +247,7 @@ class WindowStore:
         """Delete windows that ended before a moment, used or not. What was learnt from them stays, and quality does."""
         with self._engine.begin() as connection:
             connection.execute(delete(windows).where(windows.c.end < before))
+            forget_exposure(connection)
             old = (collected.c.end < before) & (collected.c.cells == "")
             connection.execute(update(collected).where(old).values(values=b""))
 
@@ -209,6 +269,11 @@ class WindowStore:
         }
         connection.execute(self._insert(collected).values(**row).on_conflict_do_nothing())
         return True
+
+
+def _closed(row: Any) -> ClosedWindow:
+    exposure = np.frombuffer(row.share, "<f8").astype(np.float64)
+    return ClosedWindow(row.task, int(row.window), int(row.end), json.loads(row.cells), exposure, bool(row.told))
 
 
 def _waiting(closed: ClosedWindow) -> ColumnElement[bool]:

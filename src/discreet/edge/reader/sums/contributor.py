@@ -3,6 +3,9 @@
 Nothing that can be seen from outside depends on clicks. Whether a window is contributed to depends on the public task,
 on the device's floors and ledger, and on whether the device runs at the drawn time. A window that was missed is not
 contributed to later. What cannot be measured counts as nothing, and is sent like everything else.
+
+Where a day is paid, and windows have lists of cells, the first `max_total` articles of the day count. Each is kept
+until a window has a cell for it, and contributed then, once.
 """
 
 from __future__ import annotations
@@ -17,8 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.aggregation.contribution import Contribution
-from discreet.aggregation.task import OF_EACH_WINDOW, Per, Task
-from discreet.edge.reader.sums.contribution_ledger import SumsLedger, SumsStatement, open_sums_ledger
+from discreet.aggregation.task import DAY, OF_EACH_WINDOW, Per, Task
+from discreet.edge.reader.sums.contribution_ledger import (
+    SumsLedger,
+    SumsStatement,
+    ledger_in_memory,
+    open_sums_ledger,
+)
 from discreet.edge.reader.sums.floors import Floors
 from discreet.edge.reader.sums.measures import MEASURES, Observed
 from discreet.edge.reader.sums.sums_store import Known, TaskStore
@@ -166,7 +174,7 @@ class Contributor:
         is_same = known.period == task.period(window) and task.per is Per.DAY
         given, counted = (known.given, known.counted) if is_same else (0, frozenset())
         cells = self._cells(known, window)
-        values = self._measured(task, window, cells, task.total - given, counted)
+        values = self._measured(known, window, cells, task.total - given, counted)
         new = frozenset(cell for cell, value in zip(cells, values, strict=False) if value)
         if not self._store.contribute(known, window, given + int(values.sum()), counted | new):
             return None
@@ -184,13 +192,19 @@ class Contributor:
         return cells if len(cells) <= known.task.length and len(set(cells)) == len(cells) else ()
 
     def _measured(
-        self, task: Task, window: int, cells: Sequence[str], left: int, counted: frozenset[str]
+        self, known: Known, window: int, cells: Sequence[str], left: int, counted: frozenset[str]
     ) -> NDArray[np.int64]:
-        """The values of a window; nothing, where they cannot be had or do not keep to what is left."""
+        """The values of a window; nothing, where they cannot be had or do not keep to what is left.
+
+        Where a day is paid, the first clicks of the day count, and each is kept until a window has a cell for it.
+        """
+        task = known.task
         try:
             begin, end = task.begins(window), task.begins(window + 1)
-            clicked = self._clicked(begin, end)
-            articles = [article for article in clicked if article not in counted]
+            is_kept = task.per is Per.DAY and bool(task.cells)
+            clicked = self._clicked(max(begin // DAY * DAY, known.since) if is_kept else begin, end)
+            first = clicked[: task.total] if is_kept else clicked
+            articles = [article for article in first if article not in counted]
             place = {article: cell for cell, article in enumerate(cells)}
             found = [place.get(article, -1) if task.cells else number for number, article in enumerate(articles)]
             observed = Observed(found, self._views(begin, end), place)
@@ -207,6 +221,15 @@ class Contributor:
             return False
         self.problem = None
         return True
+
+
+class ContributorInMemory(Contributor):
+    """A contributor whose files are gone with it, and whose secret is known: for audits and simulations."""
+
+    def _open(self, folder: Path) -> tuple[TaskStore, SumsLedger]:
+        store = TaskStore(":memory:")
+        store.secret = bytes(32)
+        return store, ledger_in_memory(self._floors, self._clock)
 
 
 def _no_cells(_task: Task, _window: int) -> Sequence[str]:

@@ -9,6 +9,7 @@ import json
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -87,7 +88,7 @@ class TaskStore(DeviceFile):
                 " WHERE cells IS NOT NULL ORDER BY id"
             ).fetchall()
         return [
-            Known(Task.from_json(json.loads(terms)), since, tuple(json.loads(cells)), window, period, given, counted)
+            Known(_task(terms), since, tuple(json.loads(cells)), window, period, given, counted)
             for terms, since, cells, window, period, given, counted in (
                 (*row[:6], frozenset(json.loads(row[6]))) for row in rows
             )
@@ -129,3 +130,9 @@ class TaskStore(DeviceFile):
             connection.execute("DELETE FROM task")
             self.secret = secrets.token_bytes(32)
             connection.execute("UPDATE secret SET value = ?", (self.secret,))
+
+
+@lru_cache(maxsize=limits.max_tasks)
+def _task(terms: str) -> Task:
+    """A task by its terms, which never change."""
+    return Task.from_json(json.loads(terms))

@@ -228,7 +228,7 @@ export const SCHEMA = {
   "cells": {
     "type": "object",
     "properties": {
-      "cells": {"type": "array", "minItems": 1, "maxItems": 20000, "items": {"type": "string", "minLength": 1, "maxLength": 120}}
+      "cells": {"type": "array", "maxItems": 20000, "items": {"type": "string", "minLength": 1, "maxLength": 120}}
     },
     "required": ["cells"]
   }

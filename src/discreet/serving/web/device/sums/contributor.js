@@ -168,7 +168,7 @@ export class Contributor {
       const { given, counted } = isSame && task.per === "day" ? row : { given: 0, counted: [] };
       const cells = ofWindow ?? row.cells;
       const seen = { clicks: await clicks.all(), views: await views.all() };
-      const values = measured({ task, cells }, window, seen, task.max_total - given, new Set(counted));
+      const values = measured({ task, cells, since: row.since }, window, seen, task.max_total - given, new Set(counted));
       const now = given + values.reduce((sum, value) => sum + value, 0);
       const added = cells.filter((_, cell) => values[cell] > 0);
       await tasks.put({ ...row, window, period, given: now, counted: [...new Set([...counted, ...added])] });
@@ -251,13 +251,19 @@ export function dueAt(secret, task, window) {
   return begins(task, window + 1) + DRAWN * drawn * task.send_seconds;
 }
 
-/** The values of a window; nothing, where they cannot be had: what goes wrong here may depend on clicks. */
-export function measured({ task, cells }, window, { clicks, views }, left, counted) {
+/**
+ * The values of a window; nothing, where they cannot be had: what goes wrong here may depend on clicks. Where a day is paid,
+ * the first clicks of the day count, and each is kept until a window has a cell for it.
+ */
+export function measured({ task, cells, since = 0 }, window, { clicks, views }, left, counted) {
   try {
     const places = new Map(cells.map((article, cell) => [article, cell]));
     const begin = begins(task, window), end = begins(task, window + 1);
-    const inside = clicks.filter(({ time }) => time >= begin && time < end);
-    const articles = [...new Set(inside.map((click) => click.article))].filter((article) => !counted.has(article));
+    const isKept = task.per === "day" && task.cells !== "";
+    const from = isKept ? Math.max(Math.floor(begin / DAY) * DAY, since) : begin;
+    const clicked = [...new Set(clicks.filter(({ time }) => time >= from && time < end).map((click) => click.article))];
+    const first = isKept ? clicked.slice(0, task.max_total) : clicked;
+    const articles = first.filter((article) => !counted.has(article));
     const found = articles.map((article, number) => (task.cells ? places.get(article) ?? -1 : number));
     const observed = { clicked: found, views: clickedViews(views, clicks, begin, end), places };
     const values = MEASURES[task.measure].values(task, observed, left);

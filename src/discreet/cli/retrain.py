@@ -1,0 +1,55 @@
+"""`discreet retrain`: what a server has learnt, made anew from the released sums that its database keeps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.administered import Database
+from discreet.cli.options import AsJson, Text, print_json, say
+from discreet.errors import DiscreetError
+
+
+def retrain(
+    run: Annotated[
+        Path | None,
+        typer.Argument(metavar="[RUN]", help="The run of front_page that is served; none, if none is."),
+    ] = None,
+    database: Database = None,
+    text: Text = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Learn popularity anew from the released sums of the last 30 days, and make a model version of it.
+
+    For another text source, another run, or a new version of Discreet. No reader is asked, and it costs no ε. Stop the
+    server first, unless its model stays the same. 'discreet models rollback' goes back.
+
+    Example: discreet retrain --database serving.sqlite --text words
+    """
+    from discreet.database import using_database
+    from discreet.serving.learning.public_terms import PublicTerms, public_terms
+    from discreet.serving.learning.retrain import retrain as learn_anew
+    from discreet.serving.server import DATABASE, open_service
+
+    place = database if database is not None else str((run or Path()) / DATABASE)
+    if "://" not in place and not Path(place).is_file():
+        raise DiscreetError(f"{place}: there is no such database")
+    terms = PublicTerms(text) if run is None else public_terms(run)
+    if terms is None:
+        raise DiscreetError(f"{run}: sums teach popularity to front_page only; its label reports count by themselves")
+    with using_database(place):
+        service = open_service(
+            run, None, database=place, text=terms.text, popularity_weight=terms.popularity_weight, reports=False
+        )
+        try:
+            done = learn_anew(service)
+        finally:
+            service.close()
+    if as_json:
+        print_json(vars(done))
+        return
+    say(f"Model {done.model}: version {done.version} was learnt from {done.sums} sums.")
+    if done.before is not None:
+        say(f"To go back: discreet models rollback {done.before[:12]}")

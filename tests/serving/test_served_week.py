@@ -1,0 +1,148 @@
+"""What goes through devices, aggregators and server is what the simulator of `front_page` makes of the same clicks."""
+
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+from dap_site import Clock, Site
+from served_world import small_world
+from sqlalchemy import select
+
+from discreet.aggregation.sums import PlainSums
+from discreet.cli import run
+from discreet.data.news import NewsData
+from discreet.experiments.served_week import ServedWeek, served_rates
+from discreet.methods.front_page.click_rates import ClickRates, known_rates
+from discreet.methods.front_page.count_likelihood import CountLikelihood
+from discreet.methods.front_page.windows import DAY, Log, Window, noise_scale, released_windows
+from discreet.privacy.noise import SimulatedNoise
+from discreet.serving.database_tables import exposure, open_engine
+from discreet.serving.learning.sum_popularity import article_text
+from discreet.serving.learning.window_store import WindowStore
+from discreet.serving.refusal import RequestRefusal
+from discreet.serving.server_store import ServerStore
+
+SECONDS, CLICKS, EPSILON = DAY // 6, 20, 100.0
+
+
+class NoNoise(SimulatedNoise):
+    """Adds nothing, so that sums can be compared number by number. What is due is still decided by the noise's size."""
+
+    def __init__(self):
+        super().__init__(0)
+
+    def discrete_laplace(self, scale, size):
+        return np.zeros(size, np.int64)
+
+
+def some_readers(count):
+    """Two days of few readers, none of whom clicks more articles a day than count."""
+    whole = small_world()
+    train = whole.splits["train"]
+    return NewsData(whole.name, whole.articles, whole.readers[:count], {"train": train.select(train.reader < count)})
+
+
+def played(folder, data, sums, **terms):
+    given = {"epsilon": EPSILON, "max_clicks": CLICKS, "seconds": SECONDS, "text": "hashed", **terms}
+    return ServedWeek(folder, data, sums, **given)
+
+
+class TwoAggregators:
+    """Contributions are shared, sealed, proved, and added up by a leader and a helper."""
+
+    def __init__(self, folder, task):
+        self.clock = Clock(float(task.start))
+        self.site = Site(folder, task, self.clock, noise=NoNoise())
+
+    def contribute(self, task, window, contribution):
+        self.clock.now = task.begins(window + 1) + 1.0
+        self.site.client.upload(window, contribution)
+
+    def collect(self, task, window):
+        self.clock.now = task.sent_until(window) + 1.0
+        return self.site.collect(window)
+
+
+def served_windows(week):
+    """What the server learnt from, as the simulator has it."""
+    place = {name: row for row, name in enumerate(week.data.articles.ids)}
+    for used in WindowStore(week.service.store).used():
+        rows = np.array([place[name] for name in used.closed.cells])
+        order = np.argsort(rows)
+        values = used.found.values[: len(rows)]
+        yield Window(used.closed.end, rows[order], used.closed.exposure[order], values[order])
+
+
+def simulated_windows(data):
+    """The windows of the simulator, with the clicks that their noise hides."""
+    log = Log.of(list(data.splits.values()), len(data.readers), SECONDS, 0, CLICKS)
+    counted = Counter()
+    for window in released_windows(log, SECONDS, EPSILON, 1, 0, max_clicks=CLICKS):
+        clicks = []
+        for article in window.articles.tolist():
+            so_far = int(((log.click_article == article) & (log.click_time < window.end)).sum())
+            clicks.append(so_far - counted[article])
+            counted[article] = so_far
+        yield Window(window.end, window.articles, window.exposure, np.array(clicks))
+
+
+def test_two_aggregators_sum_from_devices_what_the_simulator_sums(tmp_path):
+    data = some_readers(8)
+    week = played(tmp_path, data, lambda task: TwoAggregators(tmp_path, task), room=60)
+    list(week.windows())
+    served, simulated = list(served_windows(week)), list(simulated_windows(data))
+    week.close()
+    assert [window.end for window in served] == [window.end for window in simulated]
+    assert any(window.end % DAY for window in served), "some cells are due before their day ends"
+    for one, other in zip(served, simulated, strict=True):
+        assert one.articles.tolist() == other.articles.tolist()
+        np.testing.assert_allclose(one.exposure, other.exposure)
+        assert one.released.tolist() == other.released.tolist()
+    held = sum(len(window.articles) for window in served if window.end % DAY == 0)
+    assert 0 < held < sum(len(window.articles) for window in served)
+
+
+def test_a_server_knows_of_popularity_what_the_simulator_knows(tmp_path):
+    """The posterior is the same, number by number, if it starts from the same text."""
+    data = some_readers(30)
+    week = played(tmp_path, data, lambda _: PlainSums(NoNoise()))
+    found = served_rates(week, data.splits["train"])
+    snapshot = week.service.updater.snapshot
+    place = {name: row for row, name in enumerate(snapshot.ids)}
+    text = article_text(week.service.model, snapshot)[[place[name] for name in data.articles.ids]]
+    rates = ClickRates(CountLikelihood(noise_scale(EPSILON, CLICKS)), text)
+    expected = known_rates(rates, simulated_windows(data), data.splits["train"], SECONDS)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    assert np.abs(expected).max() > 0.3
+
+    before = week.log_rates()
+    with pytest.raises(RequestRefusal, match="--exposure told"):
+        week.service.tell_slates([])
+    week.close()
+    database = ["--database", str(tmp_path / "week.sqlite")]
+    assert run(["retrain", *database, "--text", "hashed", "--json"]) == 0
+    again = played(tmp_path, data, lambda _: PlainSums(NoNoise()))
+    assert again.log_rates() == pytest.approx(before)
+    listed = again.service.versions.listing(2)
+    assert listed[0].reason.startswith("learnt anew from")
+    again.service.versions.rollback(listed[1].version)
+    assert again.log_rates() == pytest.approx(before)
+    again.close()
+
+
+def test_slates_are_told_by_scripts(tmp_path, capsys):
+    place, slates = tmp_path / "s.sqlite", tmp_path / "slates.jsonl"
+    store = ServerStore(open_engine(place))
+    slates.write_text('{"articles": ["N1", "N2"], "shown": 6}\n\n{"articles": ["N2"]}\n')
+    for _ in range(2):
+        assert run(["articles", "shown", str(slates), "--database", str(place), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out) == {"slates": 2, "shown": 7}
+    with store.engine.connect() as connection:
+        assert dict(connection.execute(select(exposure)).all()) == {"N1": 6.0, "N2": 8.0}
+    store.close()
+    slates.write_text('{"articles": ["N1"]}\n{"articles": []}\n')
+    assert run(["articles", "shown", str(slates), "--database", str(place)]) == 2
+    assert "slates.jsonl, line 2: no slate" in capsys.readouterr().err
+    assert run(["retrain", "--database", str(tmp_path / "none.sqlite")]) == 2
+    assert "there is no such database" in capsys.readouterr().err
