@@ -44,7 +44,7 @@ function isTaken(terms, helpers) {
   }
 }
 
-const { tasks, spent, quality, arms, rfc, verdicts, helpers } = JSON.parse(readFileSync(path, "utf-8"));
+const { tasks, spent, quality, kept, arms, rfc, verdicts, helpers } = JSON.parse(readFileSync(path, "utf-8"));
 const wrong = [];
 for (const [number, vector] of tasks.entries()) {
   const expect = (what, holds) => holds || wrong.push(`task ${number} (${vector.terms.kind}): ${what}`);
@@ -69,6 +69,10 @@ for (const [number, { costs, delta, epsilon }] of spent.entries()) {
 for (const [number, { terms, views, clicks, cells, values }] of quality.entries()) {
   const task = readTask(terms), found = measured({ task, cells }, 0, { views, clicks }, task.max_total, new Set());
   if (!same(found, values)) wrong.push(`quality ${number}: ${found}, not ${values}`);
+}
+for (const [number, { terms, clicks, window, since, cells, left, counted, values }] of kept.entries()) {
+  const found = measured({ task: readTask(terms), cells, since }, window, { views: [], clicks }, left, new Set(counted));
+  if (!same(found, values)) wrong.push(`kept ${number}: ${found}, not ${values}`);
 }
 for (const { secret, experiment, drawn } of arms) {
   if (drawnArm(secret, { experiment }).name !== drawn) wrong.push(`arm of ${experiment.id}`);

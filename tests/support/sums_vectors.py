@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -26,10 +27,13 @@ from discreet.aggregation.prio3.circuits import Count, Histogram, MultihotCountV
 from discreet.aggregation.task import Task
 from discreet.audits.hostile_server.lies import ODD
 from discreet.edge.reader.history import Click, History
+from discreet.edge.reader.sums.contributor import ContributorInMemory
 from discreet.edge.reader.sums.floors import Floors
 from discreet.edge.reader.sums.measures import MEASURES, Observed
+from discreet.edge.reader.sums.sums_store import Known
 from discreet.edge.reader.views import VIEW, OfferedExperiment, View
 from discreet.errors import DiscreetError
+from discreet.methods.front_page.windows import popularity_task
 from discreet.privacy.filter import Spent
 from discreet.protocol.check import check
 from discreet.protocol.quality_cells import EVERYBODY, MEASURE, quality_cells
@@ -150,7 +154,8 @@ def vectors(seed: int, count: int) -> dict[str, Any]:
         )
     costs = [[(rng.choice((0.01, 0.05, 1)), rng.choice((0, 0, 0, 1e-7)))] * rng.randint(1, 400) for _ in range(12)]
     spent = [{"costs": each, "delta": 1e-6, "epsilon": _plain(Spent.of(each).at(1e-6))} for each in costs]
-    return {"tasks": made, "spent": spent, "quality": [some_quality(rng) for _ in range(60)], "arms": arms(rng)}
+    quality, kept = [some_quality(rng) for _ in range(60)], [some_kept(rng) for _ in range(60)]
+    return {"tasks": made, "spent": spent, "quality": quality, "kept": kept, "arms": arms(rng)}
 
 
 ARMS = [EVERYBODY, "0123456789abcdef/one"]
@@ -178,6 +183,34 @@ def some_quality(rng: Random) -> dict[str, Any]:
     observed = Observed((), history.views(0, 86_400), {name: place for place, name in enumerate(cells)})
     values = MEASURES[MEASURE](some, observed, some.total).tolist()
     return {"terms": some.to_json(), "views": shown, "clicks": clicks, "cells": cells, "values": values}
+
+
+def some_kept(rng: Random) -> dict[str, Any]:
+    """What a device gives of a day's clicks to a window with some cells."""
+    some = popularity_task(3600, 1.0, rng.randint(1, 4), length=8, windows=48, leader=LEADER, helper=HELPER)
+    names = [f"N{number}" for number in range(10)]
+    times = sorted(rng.sample(range(2 * 86_400), rng.randrange(12)))
+    clicks = [{"time": time, "article": rng.choice(names)} for time in times]
+    window, since = rng.randrange(48), rng.choice((0, 7200, 90_000))
+    counted = set(rng.sample(names, rng.randint(0, some.total)))
+    cells, left = rng.sample(names, rng.randint(0, some.length)), some.total - len(counted)
+
+    def clicked(begin: int, end: int) -> list[str]:
+        return list(dict.fromkeys(one["article"] for one in clicks if begin <= one["time"] < end))
+
+    device = ContributorInMemory(Path(), clicked, None, Floors())  # type: ignore[arg-type]
+    known = Known(some, since, (), window - 1, some.period(window), some.total - left, frozenset(counted))
+    values = device._measured(known, window, cells, left, known.counted).tolist()
+    return {
+        "terms": some.to_json(),
+        "clicks": clicks,
+        "window": window,
+        "since": since,
+        "cells": cells,
+        "left": left,
+        "counted": sorted(counted),
+        "values": values,
+    }
 
 
 def arms(rng: Random) -> list[dict[str, Any]]:
