@@ -1,6 +1,7 @@
-"""Databases of aggregators: SQLite files, and a throw-away PostgreSQL cluster where its programs are installed."""
+"""Databases of aggregators (SQLite; PostgreSQL where it is installed), and a site with both aggregators."""
 
 import pytest
+from dap_site import Site
 from postgres_cluster import fresh_database
 
 
@@ -10,3 +11,10 @@ def databases(request, tmp_path):
     if request.param == "sqlite":
         return {role: str(tmp_path / f"{role}.sqlite") for role in ("leader", "helper")}
     return {role: fresh_database(request.getfixturevalue("postgres")) for role in ("leader", "helper")}
+
+
+@pytest.fixture
+def site(tmp_path):
+    made = Site(tmp_path)
+    yield made
+    made.close()

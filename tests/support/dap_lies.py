@@ -1,0 +1,40 @@
+"""Reports with lies in them, and what aggregators have counted."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from dap_site import START, WINDOW
+
+from discreet.aggregation.dap import messages as m
+from discreet.aggregation.dap.hpke import input_share_info, seal
+from discreet.aggregation.dap.problems import ProblemType
+
+R, P = m.ReportError, ProblemType
+
+
+RNG = random.Random(5)
+
+
+def after(window=0):
+    return START + (window + 2) * WINDOW
+
+
+def request_of(
+    site, window=0, *, values=None, tamper=lambda shares: shares, tamper_public=lambda share: share, **metadata
+):
+    """An upload of one report that says bucket 1, or what is said, with lies in it."""
+    public = site.agreement
+    rand = RNG.randbytes(public.prio3.rand_size)
+    about = m.ReportMetadata(RNG.randbytes(16), public.time_of(window), ())
+    measurement = public.task.measurement(site.contribution(1).values if values is None else values)
+    share, shares = public.prio3.shard(public.context, measurement, about.report_id, rand)
+    about = replace(about, **metadata)
+    share = tamper_public(share)
+    aad = public.input_share_aad(about, share)
+    sealed = [
+        seal(site.keys[role.name.lower()].config, input_share_info(role), aad, m.PlaintextInputShare((), one).encode())
+        for role, one in zip((m.Role.LEADER, m.Role.HELPER), tamper(shares), strict=True)
+    ]
+    return m.UploadRequest((m.Report(about, share, *sealed),))
