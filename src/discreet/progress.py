@@ -96,6 +96,10 @@ def notice(message: str) -> None:
         progress.console.print(message, style="dim", highlight=False, markup=False, soft_wrap=True)
 
 
+LONG_SECONDS = 60.0
+"""Work that takes longer is worth an estimate beforehand."""
+
+
 def in_short(seconds: float) -> str:
     """A time to wait in words: 40 s, 3 min, 2.5 h."""
     if seconds < 90:

@@ -65,6 +65,21 @@ def test_the_privacy_core_needs_no_extra(module):
     assert done.returncode == 0, done.stderr
 
 
+def test_serving_a_feed_and_comparing_baselines_wait_for_no_library_that_they_do_not_use(tmp_path):
+    (tmp_path / "feed.csv").write_text("id,title\n1,Storm at sea\n2,Choir sings\n")
+    commands = """
+import sys
+from discreet.cli import run
+assert run(["serve", "--feed", "feed.csv", "--text", "hashed", "--check"]) == 0
+assert run(["data", "synth", "world", "--readers", "60"]) == 0
+assert run(["compare", "world", "--methods", "random,combined", "--text", "hashed"]) == 0
+print(sorted({"torch", "dp_accounting", "scipy.stats", "sklearn"} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", commands], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_noise_is_the_same_without_the_compiler():
     draw = """
 from fractions import Fraction

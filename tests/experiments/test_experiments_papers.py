@@ -106,7 +106,7 @@ def test_serving_budgets_share_one_training(task: TrainingTask, monkeypatch: pyt
 
 def test_what_is_left_is_said_in_trainings_and_time(task: TrainingTask, monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
-    monkeypatch.setattr(ranking_comparison, "LONG", -1.0)
+    monkeypatch.setattr(ranking_comparison, "LONG_SECONDS", -1.0)
     monkeypatch.setattr(ranking_comparison, "notice", lines.append)
     three = [PaperCell(name, make_method(name, {})) for name in ("random", "content", "recency")]
     measure_plan("three", task, Plan(three, []), [0], MeasurementCache())

@@ -27,8 +27,7 @@ from discreet.methods.method import Method, Scores, State, TrainingTask, with_se
 from discreet.methods.method_registry import has_setting, make_method, plain_settings, setting_names, settings_for
 from discreet.methods.settings import settings_of
 from discreet.privacy.guarantee import Guarantee
-from discreet.progress import detail, in_short, notice, track
-from discreet.training.rounds import LONG
+from discreet.progress import LONG_SECONDS, detail, in_short, notice, track
 
 
 def variants(names: Sequence[str], settings: Mapping[str, Any], epsilons: Sequence[float]) -> Iterator[Method]:
@@ -91,7 +90,7 @@ def compare(
             measured[method, job.seed] = found
             _keep(cache, method.name, keys[method, job.seed], found)
         left = (time.monotonic() - began) / number * (len(todo) - number)
-        if left > LONG:
+        if left > LONG_SECONDS:
             notice(f"{len(todo) - number} trainings are left: about {in_short(left)}")
     variants = _variants(methods)
     results = [

@@ -22,7 +22,7 @@ from types import TracebackType
 import torch
 
 from discreet.errors import DiscreetError
-from discreet.progress import in_short, notice, track
+from discreet.progress import LONG_SECONDS, in_short, notice, track
 from discreet.training.checkpoint import Checkpoint, CheckpointFile
 from discreet.training.objective import Parameters
 from discreet.training.optimisers import Optimiser
@@ -40,9 +40,6 @@ class RoundResult:
     loss: float
     nodes: tuple[int, ...] = (0,)
 
-
-LONG = 60.0
-"""Seconds of training that are worth an estimate beforehand."""
 
 Watcher = Callable[[Checkpoint, RoundResult], float | None]
 """Called after every round; returns an AUC for the curve where it has looked at one."""
@@ -92,7 +89,7 @@ class Server:
             yield number
             if number == first + 1:
                 left = (time.monotonic() - began) / 2 * (self._rounds - number)
-                if left > LONG:
+                if left > LONG_SECONDS:
                     notice(f"{self._rounds - number} rounds are left: about {in_short(left)}")
 
     def step(self, result: RoundResult) -> None:

@@ -25,7 +25,7 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from discreet.data.news import Impressions
 from discreet.methods.front_page.history_features import FEATURES
@@ -151,4 +151,4 @@ class WeightPosterior:
         """Whether public weights, if they were right, would hardly ever see such sums."""
         least = _LEAST * np.eye(len(FISHER))
         found = float(self.evidence @ np.linalg.solve(self.information + least, self.evidence))
-        return found > float(chi2.ppf(_CHANCE, len(FISHER)))
+        return found > float(chdtri(len(FISHER), 1 - _CHANCE))
