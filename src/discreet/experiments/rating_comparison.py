@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
 from discreet.experiments.cache import MeasurementCache
+from discreet.experiments.expected_time import ExpectedSeconds, expected_seconds
 from discreet.experiments.provenance import own_code
 from discreet.experiments.rating_results import BUCKETS, VendorComparison, VendorResult
 from discreet.progress import in_short, notice, status, track
 from discreet.vendors.dealing import Dealing
 from discreet.vendors.gibbs import GibbsMF
-from discreet.vendors.item_features import GROUP_EDGES, local_prior, rating_counts
-from discreet.vendors.partition import RANDOM, Distribution, Fold, Sizes, folds, partition, pooled
+from discreet.vendors.item_features import GROUP_EDGES, rating_counts
+from discreet.vendors.partition import RANDOM, Distribution, Fold, Sizes, folds, partition
 from discreet.vendors.vendor_method import Predictor, VendorMethod
 from discreet.vendors.vendor_registry import MethodRefusal
 
@@ -283,25 +284,22 @@ class _Lazily:
 
 
 def _say_how_long(methods: Sequence[VendorMethod], missing: Sequence[_Measurement]) -> None:
-    """Time the first iterations of the vendors' own models, and tell whoever is watching what to expect."""
-    timed, others = 0.0, []
-    seconds: dict[tuple[GibbsMF, bool], float] = {}
+    """Time short runs of the methods with the vendors' own models, and tell whoever is watching what to expect."""
+    total, others = 0.0, []
+    known: dict[tuple[str, GibbsMF], ExpectedSeconds] = {}
     for number, method in enumerate(methods):
         todo = [each for each in missing if each.method == number]
         model = getattr(method, "model", None)
-        if not todo:
-            continue
-        if not isinstance(model, GibbsMF):
+        if todo and not isinstance(model, GibbsMF):
             others.append(method.name)
-            continue
-        pools = method.name == "full"
-        if (model, pools) not in seconds:
-            train = todo[0].deal.train(todo[0].fold)
-            own = pooled(train) if pools else train[todo[0].vendor]
-            seconds[model, pools] = model.expected_seconds(own, local_prior(own))
-        fits = len({(each.deal.number, each.fold) for each in todo}) if pools else len(todo)
-        timed += fits * seconds[model, pools]
-    if timed:
-        models = "; ".join(dict.fromkeys(model.in_words() for model, _ in seconds))
+        elif todo and isinstance(model, GibbsMF):
+            if (method.name, model) not in known:
+                first = todo[0]
+                known[method.name, model] = expected_seconds(method, model, first.deal.train(first.fold), first.vendor)
+            seconds = known[method.name, model]
+            shares = len({(each.deal.number, each.fold) for each in todo})
+            total += shares * seconds.sharing + len(todo) * seconds.fitting
+    if known:
+        models = "; ".join(dict.fromkeys(model.in_words() for _, model in known))
         besides = f", and {', '.join(dict.fromkeys(others))} besides" if others else ""
-        notice(f"{len(missing)} measurements: about {in_short(timed)} for the vendors' own models ({models}){besides}")
+        notice(f"{len(missing)} measurements: about {in_short(total)} for the vendors' own models ({models}){besides}")
