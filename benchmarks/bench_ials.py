@@ -21,6 +21,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from discreet.data.open import open_purchases
+from discreet.data.purchases import Purchases
 from discreet.data.synthetic import purchases_world
 from discreet.evaluation.recommendation import bought, recommendation_metrics
 from discreet.vendors.implicit.holdout import leave_last_out
@@ -40,25 +41,17 @@ class Peer:
         return self.users[users] @ self.items.T
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", nargs="?")
-    parser.add_argument("--users", type=int, default=6000)
-    parser.add_argument("--items", type=int, default=3000)
-    parser.add_argument("--rank", type=int, default=64)
-    parser.add_argument("--iterations", type=int, default=15)
-    given = parser.parse_args()
+def beside_implicit(purchases: Purchases, rank: int, iterations: int) -> float:
+    """Print both models' times and quality; the ratio of times is returned."""
     from implicit.als import AlternatingLeastSquares
 
-    purchases = open_purchases(given.data) if given.data else purchases_world(given.users, given.items)
     fold = leave_last_out(purchases)
     rows = csr_matrix(bought(fold.train))
 
     def peer(regularization: float, alpha: float) -> AlternatingLeastSquares:
         model = AlternatingLeastSquares(
-            factors=given.rank,
-            iterations=given.iterations,
+            factors=rank,
+            iterations=iterations,
             regularization=regularization,
             alpha=alpha,
             num_threads=1,
@@ -70,7 +63,7 @@ def main() -> None:
         return model
 
     def ours(unobserved: float, ridge: float) -> object:
-        return IALS(rank=given.rank, iterations=given.iterations, unobserved=unobserved, ridge=ridge).fit(fold.train)
+        return IALS(rank=rank, iterations=iterations, unobserved=unobserved, ridge=ridge).fit(fold.train)
 
     def quality(scorer: object) -> float:
         return recommendation_metrics(scorer, fold.train, fold.test)["ndcg@20"]
@@ -84,12 +77,25 @@ def main() -> None:
             start = time.process_time()
             fit()
             seconds[name] = min(seconds.get(name, np.inf), time.process_time() - start)
-    print(
-        f"{len(fold.train.users)} users, {len(fold.train.items)} items, {len(fold.train)} purchases, rank {given.rank}"
-    )
+    print(f"{len(fold.train.users)} users, {len(fold.train.items)} items, {len(fold.train)} purchases, rank {rank}")
     print(f"implicit {seconds['implicit']:.2f} s, nDCG@20 {theirs[0]:.4f} (regularization, alpha {theirs[1]})")
     print(f"discreet {seconds['discreet']:.2f} s, nDCG@20 {mine[0]:.4f} (unobserved, ridge {mine[1]})")
-    print(f"ratio {seconds['implicit'] / seconds['discreet']:.2f} (above 1: discreet is faster)")
+    ratio = seconds["implicit"] / seconds["discreet"]
+    print(f"ratio {ratio:.2f} (above 1: discreet is faster)")
+    return ratio
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", nargs="?")
+    parser.add_argument("--users", type=int, default=6000)
+    parser.add_argument("--items", type=int, default=3000)
+    parser.add_argument("--rank", type=int, default=64)
+    parser.add_argument("--iterations", type=int, default=15)
+    given = parser.parse_args()
+    purchases = open_purchases(given.data) if given.data else purchases_world(given.users, given.items)
+    beside_implicit(purchases, given.rank, given.iterations)
 
 
 if __name__ == "__main__":

@@ -2,11 +2,12 @@
 
     python benchmarks/bench_vendors.py [--users 610] [--items 9700] [--ratings 100000] [--data RATINGS]
 
-Three measurements, in processor seconds, which other programs on the machine change little:
+Four measurements, in processor seconds, which other programs on the machine change little:
 
 1. a whole comparison of ten vendors (local, full, sharing at ε = 10), with the settings that the command chooses;
 2. one vendor's model, alone and with what others share, while the catalogue grows 4 and 16 times and the ratings stay;
-3. one factorization of all ratings beside myFM's of the same rank, number of iterations and test part, in turns.
+3. one factorization of all ratings beside myFM's of the same rank, number of iterations and test part, in turns;
+4. iALS of the likes among them (4 stars and more) beside the package `implicit`, on one thread, in turns.
 
 myFM has its own environment in the user's cache folder (`bench_gibbs`); where it cannot be had, 3 is skipped.
 """
@@ -25,7 +26,9 @@ from pathlib import Path
 import numpy as np
 
 import bench_gibbs
+import bench_ials
 from discreet.data.open import open_ratings
+from discreet.data.purchases import Purchases
 from discreet.data.ratings import Items, Ratings
 from discreet.data.synthetic.rating_world import ratings_world
 from discreet.experiments.cache import MeasurementCache
@@ -39,6 +42,7 @@ from discreet.vendors.sharing import Sharing
 MAX_SECONDS = 60.0
 MAX_GROWTH = 1.3
 VENDORS = 10
+PARTS = ("whole", "growth", "peer", "implicit")
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -125,7 +129,7 @@ def main() -> int:
     parser.add_argument("--items", type=int, default=9700)
     parser.add_argument("--ratings", type=int, default=100_000)
     parser.add_argument("--turns", type=int, default=2)
-    parser.add_argument("--only", choices=("whole", "growth", "peer"), nargs="+", default=["whole", "growth", "peer"])
+    parser.add_argument("--only", choices=PARTS, nargs="+", default=list(PARTS))
     given = parser.parse_args()
     ratings = (
         open_ratings(given.data)
@@ -141,6 +145,8 @@ def main() -> int:
         met.append(growth(ratings, model, given.turns))
     if "peer" in given.only:
         peer(ratings, model)
+    if "implicit" in given.only:
+        met.append(bench_ials.beside_implicit(Purchases.from_ratings(ratings), rank=64, iterations=15) >= 1)
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GB")
     return 0 if all(met) else 1
 
