@@ -3,8 +3,8 @@
 The paper has one sentence on it: the budget is spent for sensitive categories only. This is our reading of it. A click
 on an article of an open category is sent as it is. The noised attention of Algorithm 2 is released beside it.
 
-**What holds.** Take two histories that differ in one click, on an article of a secret category in both, or on none in
-one of them. What is sent openly is the same for both, because it is a function of the open clicks alone. So the pair
+**What holds.** Take two histories that differ in one click, on an article of a secret category in both, or on padding
+in one of them. What is sent openly is the same for both, because it is a function of the open clicks alone. So the pair
 (open clicks, release) is as private for this click as the release: ε. Clicks on open articles have no protection, and
 a reader who has any is not protected as a user: ε = ∞. All secret clicks of a reader together are protected too,
 since the attention's sensitivity is a diameter: with the ε₀ of the noise alone, without the padding's amplification.
