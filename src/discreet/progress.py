@@ -49,6 +49,11 @@ def be_verbose() -> None:
     _verbose.set(True)
 
 
+def is_shown() -> bool:
+    """Whether anybody sees bars and notices."""
+    return _progress.get() is not None
+
+
 def is_verbose() -> bool:
     """Whether details are asked for."""
     return _verbose.get()

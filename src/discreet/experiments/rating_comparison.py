@@ -22,7 +22,7 @@ from discreet.experiments.cache import MeasurementCache
 from discreet.experiments.expected_time import ExpectedSeconds, expected_seconds
 from discreet.experiments.provenance import own_code
 from discreet.experiments.rating_results import BUCKETS, VendorComparison, VendorResult
-from discreet.progress import in_short, notice, status, track
+from discreet.progress import in_short, is_shown, notice, status, track
 from discreet.vendors.dealing import Dealing
 from discreet.vendors.gibbs import GibbsMF
 from discreet.vendors.item_features import GROUP_EDGES, rating_counts
@@ -285,6 +285,8 @@ class _Lazily:
 
 def _say_how_long(methods: Sequence[VendorMethod], missing: Sequence[_Measurement]) -> None:
     """Time short runs of the methods with the vendors' own models, and tell whoever is watching what to expect."""
+    if not is_shown():
+        return
     total, others = 0.0, []
     known: dict[tuple[str, GibbsMF], ExpectedSeconds] = {}
     for number, method in enumerate(methods):
