@@ -30,11 +30,11 @@ def values(codec: Any) -> st.SearchStrategy[Any]:
         case Fixed():
             return st.binary(min_size=codec.size, max_size=codec.size)
         case Opaque():
-            return st.binary(min_size=codec.least, max_size=40)
+            return st.binary(min_size=codec.minimum, max_size=40)
         case Nested():
             return whole(codec.kind)
         case Rest() | Vector():
-            least = 1 if isinstance(codec, Vector) and codec.least else 0
+            least = 1 if isinstance(codec, Vector) and codec.minimum else 0
             unique = (lambda config: config.id) if codec.kind is dap.HpkeConfig else None
             lists = st.lists(whole(codec.kind), min_size=least, max_size=3, unique_by=unique)
             return lists.map(tuple)

@@ -140,11 +140,11 @@ def test_the_tally_is_the_maximum_over_all_clicks(paid, first, length):
             for part in PARTS
         ]
 
-    most = tally.most(first, first + length)
+    most = tally.maximum(first, first + length)
     assert (most.epsilon, most.delta) == (max(sums("epsilon")), max(sums("delta")))
 
 
 @given(paid=st.lists(debits(), max_size=12))
 def test_for_a_user_everything_adds_up(paid):
-    most = Tally.of(Unit.USER, paid).most(3, 4, "a")
+    most = Tally.of(Unit.USER, paid).maximum(3, 4, "a")
     assert most.epsilon == pytest.approx(sum(d.epsilon for d in paid))

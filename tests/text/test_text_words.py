@@ -44,7 +44,7 @@ def test_vocabulary_orders_by_frequency_then_alphabet():
     assert list(vocabulary.words) == ["b", "a", "c", "d"]
     assert dict(vocabulary.number_of) == {"b": 2, "a": 3, "c": 4, "d": 5}
     assert len(vocabulary) == 6
-    assert list(Vocabulary.of(["b a c", "b a"], at_least=2).words) == ["a", "b"]
+    assert list(Vocabulary.of(["b a c", "b a"], min_count=2).words) == ["a", "b"]
 
 
 def test_tokenise_pads_cuts_and_marks_unknown_words():

@@ -170,5 +170,5 @@ def _pairs(
     return scores
 
 
-def _pieces(positions: NDArray[np.int64], most: int) -> list[NDArray[np.int64]]:
-    return [positions[i : i + most] for i in range(0, len(positions), most)]
+def _pieces(positions: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
+    return [positions[i : i + size] for i in range(0, len(positions), size)]

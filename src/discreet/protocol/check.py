@@ -139,9 +139,9 @@ def _is(value: object, kind: str) -> bool:
     return isinstance(value, known[kind])
 
 
-def _sized(size: int, least: int, most: int | None, path: str) -> None:
-    if size < least or (most is not None and size > most):
-        _refuse(path, "is too long" if size > least else "is too short")
+def _sized(size: int, minimum: int, maximum: int | None, path: str) -> None:
+    if size < minimum or (maximum is not None and size > maximum):
+        _refuse(path, "is too long" if size > minimum else "is too short")
 
 
 @lru_cache(maxsize=64)

@@ -149,12 +149,12 @@ def mount_leader(app: Any, leader: Aggregator, background: Sequence[Background] 
     _with_lifespan(app, leader, background)
 
 
-def one_address_admission(most: int, proxies: Proxies) -> Admission:
+def one_address_admission(max_reports: int, proxies: Proxies) -> Admission:
     """At most so many uploads a day of one address, counted in memory; 0 for any number."""
-    shares = Buckets(most / _DAY, most)
+    shares = Buckets(max_reports / _DAY, max_reports)
 
     async def admit(request: Request) -> None:
-        if most and not shares.take(proxies.client_of(request.scope)):
+        if max_reports and not shares.take(proxies.client_of(request.scope)):
             raise DapProblem(None, "too many reports from this address today; send it again later", 429)
 
     return admit

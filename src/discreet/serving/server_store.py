@@ -134,14 +134,14 @@ class ServerStore:
                 connection.execute(insert(pending), list({row["id"]: row for row in part}.values()))
             _require_room(connection)
 
-    def titles(self, most: int) -> list[str]:
+    def titles(self, limit: int) -> list[str]:
         """Titles of articles that wait or are listed, the first first."""
-        listed = select(articles.c.title).where(articles.c.state == LISTED).order_by(articles.c.revision).limit(most)
+        listed = select(articles.c.title).where(articles.c.state == LISTED).order_by(articles.c.revision).limit(limit)
         with self.engine.connect() as connection:
-            waiting = connection.execute(select(pending.c.title).order_by(pending.c.number).limit(most)).scalars()
-            return [*connection.execute(listed).scalars(), *waiting][:most]
+            waiting = connection.execute(select(pending.c.title).order_by(pending.c.number).limit(limit)).scalars()
+            return [*connection.execute(listed).scalars(), *waiting][:limit]
 
-    def listing(self, state: str | None, after: str, most: int) -> list[Row[Any]]:
+    def listing(self, state: str | None, after: str, limit: int) -> list[Row[Any]]:
         """Articles in a state, or in any, whose id comes after this one: id, state, title, url, published.
 
         One that waits counts as waiting, also where an earlier version of it is listed.
@@ -150,7 +150,7 @@ class ServerStore:
         waiting = select(pending.c.id, literal(WAITING).label("state"), *(pending.c[name] for name in names))
         known = select(articles.c.id, articles.c.state, *(articles.c[name] for name in names))
         both = union_all(waiting, known.where(articles.c.id.not_in(select(pending.c.id)))).subquery()
-        query = select(both).where(both.c.id > after).order_by(both.c.id).limit(most)
+        query = select(both).where(both.c.id > after).order_by(both.c.id).limit(limit)
         with self.engine.connect() as connection:
             return list(connection.execute(query if state is None else query.where(both.c.state == state)))
 
@@ -164,10 +164,10 @@ class ServerStore:
             if rows:
                 connection.execute(insert(pending), [dict(row._mapping) for row in rows])
 
-    def waiting(self, most: int) -> list[tuple[int, Waiting]]:
+    def waiting(self, limit: int) -> list[tuple[int, Waiting]]:
         """Articles that wait, the longest first, each with its number."""
         with self.engine.connect() as connection:
-            rows = connection.execute(select(pending).order_by(pending.c.number).limit(most)).all()
+            rows = connection.execute(select(pending).order_by(pending.c.number).limit(limit)).all()
         return [(number, Waiting(*fields)) for number, *fields in rows]
 
     def publish(self, model: str, encoded: Sequence[tuple[int, Waiting, Encoded]]) -> None:
@@ -253,12 +253,12 @@ class ServerStore:
             self._advance(connection, "reports", len(batch))
             return [self._keep_report(connection, report) for report in batch]
 
-    def labels(self, version: str, after: int, most: int) -> list[Row[Any]]:
+    def labels(self, version: str, after: int, limit: int) -> list[Row[Any]]:
         """Label reports of a model, later than number `after`: number, articles, release."""
         mine = (reports.c.kind == "label") & (reports.c.version == version) & (reports.c.number > after)
         query = select(reports.c.number, reports.c.articles, reports.c.release).where(mine)
         with self.engine.connect() as connection:
-            return list(connection.execute(query.order_by(reports.c.number).limit(most)))
+            return list(connection.execute(query.order_by(reports.c.number).limit(limit)))
 
     def counted(self, version: str) -> int:
         """The number up to which a model's label reports are in its sums."""
@@ -291,9 +291,9 @@ class ServerStore:
         with self.engine.connect() as connection:
             return list(connection.execute(query))
 
-    def forget_reports(self, before: int, most: int) -> int:
+    def forget_reports(self, before: int, limit: int) -> int:
         """Delete at most so many reports that came before an epoch; how many there were. What was learnt stays."""
-        old = select(reports.c.number).where(reports.c.received < before).limit(most)
+        old = select(reports.c.number).where(reports.c.received < before).limit(limit)
         with self.engine.begin() as connection:
             return connection.execute(delete(reports).where(reports.c.number.in_(old))).rowcount
 

@@ -184,9 +184,9 @@ class Service:
             raise RequestRefusal(409, "this server estimates what was shown; start it with --exposure told")
         tell_slates(self.store, (Slate(tuple(slate.articles), slate.shown) for slate in slates))
 
-    def listing(self, state: str | None, after: str, most: int) -> list[dict[str, object]]:
+    def listing(self, state: str | None, after: str, limit: int) -> list[dict[str, object]]:
         """Articles with their states, in the order of their ids."""
-        return [dict(row._mapping) for row in self.store.listing(state, after, most)]
+        return [dict(row._mapping) for row in self.store.listing(state, after, limit)]
 
     def status(self, refused: Mapping[str, int]) -> dict[str, Any]:
         """What was learnt, how good it is, and what it cost; `refused` counts requests that were refused."""
@@ -216,8 +216,8 @@ class Service:
 
     def _summed(self, sketches: Sequence[Sketch]) -> tuple[NDArray[np.int64], int]:
         terms = self._terms
-        if len(sketches) > terms.most:
-            raise RequestRefusal(422, f"at most {terms.most} sketches can be ranked with, not {len(sketches)}")
+        if len(sketches) > terms.max_releases:
+            raise RequestRefusal(422, f"at most {terms.max_releases} sketches can be ranked with, not {len(sketches)}")
         if len({sketch.epoch for sketch in sketches}) < len(sketches):
             raise RequestRefusal(422, "two sketches are of the same epoch; send one for each")
         self._require_past(max((sketch.epoch for sketch in sketches), default=0))

@@ -36,7 +36,7 @@ class SketchTerms:
         step: What they count in.
         bound: The largest integer that can honestly occur beside `clicks`.
         counts_clicks: Whether the number of clicks is told.
-        most: How many releases a request may have.
+        max_releases: How many releases a request may have.
     """
 
     guarantee: Guarantee
@@ -44,14 +44,14 @@ class SketchTerms:
     step: float
     bound: int
     counts_clicks: bool
-    most: int
+    max_releases: int
 
     @classmethod
-    def of_topics(cls, topics: int, epsilon: float, hide_length: bool, most: int) -> SketchTerms:
+    def of_topics(cls, topics: int, epsilon: float, hide_length: bool, max_releases: int) -> SketchTerms:
         """Topic counts with discrete Laplace noise."""
         guarantee = sketch_mechanism(topics, epsilon, hide_length=hide_length).guarantee()
         bound = math.ceil(_SURE * 2 / epsilon) + limits.max_clicks
-        return cls(guarantee, topics, 1.0, bound, not hide_length, most)
+        return cls(guarantee, topics, 1.0, bound, not hide_length, max_releases)
 
     @cached_property
     def _heads(self) -> dict[bytes, tuple[np.dtype[np.signedinteger], int]]:

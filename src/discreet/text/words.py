@@ -49,10 +49,10 @@ class Vocabulary:
     words: Sequence[str]
 
     @classmethod
-    def of(cls, texts: Iterable[str], *, at_least: int = 1) -> Vocabulary:
+    def of(cls, texts: Iterable[str], *, min_count: int = 1) -> Vocabulary:
         """All words that occur at least so often, the most frequent first, then by the alphabet."""
         counts = Counter(word for text in texts for word in words_of(text))
-        kept = [word for word, count in counts.items() if count >= at_least]
+        kept = [word for word, count in counts.items() if count >= min_count]
         return cls(sorted(kept, key=lambda word: (-counts[word], word)))
 
     def __len__(self) -> int:

@@ -17,7 +17,7 @@ from discreet.privacy.release import LatticePayload
 @d.register
 @dataclass(frozen=True, kw_only=True)
 class BoundedCount(d.Mechanism):
-    """How many clicks there were, at most `most`, with discrete Laplace noise, cut to 0 … most: ε-DP.
+    """How many clicks there were, at most `max_count`, with discrete Laplace noise, cut to 0 … `max_count`: ε-DP.
 
     Proof: a click more or less moves the count by at most 1, and noise of scale 1/ε hides that up to ε. To cut the
     result uses no private data.
@@ -28,11 +28,13 @@ class BoundedCount(d.Mechanism):
     adjacency: Adjacency = Adjacency.ADD_REMOVE
 
     epsilon: float
-    most: int
+    max_count: int
 
     def __post_init__(self):
-        if not self.epsilon > 0 or self.most < 1:
-            raise ValueError(f"epsilon must be above 0 and most at least 1, not {self.epsilon} and {self.most}")
+        if not self.epsilon > 0 or self.max_count < 1:
+            raise ValueError(
+                f"epsilon must be above 0 and max_count at least 1, not {self.epsilon} and {self.max_count}"
+            )
 
     @property
     def scale(self):
@@ -60,14 +62,14 @@ class BoundedCount(d.Mechanism):
         return self.proved(self.epsilon)
 
     def checked(self, value):
-        """A whole number; more than `most` counts as `most`."""
+        """A whole number; more than `max_count` counts as `max_count`."""
         if not isinstance(value, (int, np.integer)) or value < 0:
             raise ValueError(f"a count is a whole number of at least 0, not {value!r}")
-        return min(int(value), self.most)
+        return min(int(value), self.max_count)
 
     def sample(self, value, noise):
         """The noised count, cut to the range that a count may have."""
-        return LatticePayload(np.clip(value + noise.discrete_laplace(self.scale, 1), 0, self.most))
+        return LatticePayload(np.clip(value + noise.discrete_laplace(self.scale, 1), 0, self.max_count))
 
 
-d.register(between(BoundedCount(epsilon=1.0, most=10), 0, 1, "up to 10, ε=1", runs=40_000))
+d.register(between(BoundedCount(epsilon=1.0, max_count=10), 0, 1, "up to 10, ε=1", runs=40_000))

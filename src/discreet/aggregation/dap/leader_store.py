@@ -63,11 +63,11 @@ class LeaderStore(Store):
                 connection.execute(select(jobs.c.number).where(jobs.c.task == task).order_by(jobs.c.number)).scalars()
             )
 
-    def new_job(self, task: int, until: int, most: int) -> int | None:
+    def new_job(self, task: int, until: int, limit: int) -> int | None:
         """Put waiting reports, of times up to one, into a job; None if there are none."""
         with self.locked(task) as connection:
             free = (reports.c.task == task) & reports.c.job.is_(None) & (reports.c.time <= until)
-            query = select(reports.c.number).where(free).order_by(reports.c.number).limit(most)
+            query = select(reports.c.number).where(free).order_by(reports.c.number).limit(limit)
             numbers = list(connection.execute(query).scalars())
             if not numbers:
                 return None

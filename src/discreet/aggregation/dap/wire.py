@@ -111,12 +111,12 @@ class Fixed:
 class Opaque:
     """Bytes with their length before them, in as many bytes as the longest needs."""
 
-    least: int
-    most: int
+    minimum: int
+    maximum: int
 
     @property
     def _length(self) -> Uint:
-        return Uint((self.most.bit_length() + 7) // 8)
+        return Uint((self.maximum.bit_length() + 7) // 8)
 
     def write(self, value: bytes) -> bytes:
         """The length and the bytes."""
@@ -130,8 +130,8 @@ class Opaque:
         return reader.take(size)
 
     def _check(self, size: int) -> None:
-        if not self.least <= size <= self.most:
-            raise MessageError(f"{self.least} to {self.most} bytes can stand here, not {size}")
+        if not self.minimum <= size <= self.maximum:
+            raise MessageError(f"{self.minimum} to {self.maximum} bytes can stand here, not {size}")
 
 
 @dataclass(frozen=True)
@@ -172,16 +172,16 @@ class Vector:
     """Messages with the length of all their bytes before them."""
 
     kind: type[Message]
-    least: int
-    most: int
+    minimum: int
+    maximum: int
 
     def write(self, value: Sequence[Message]) -> bytes:
         """The length, and one after the other."""
-        return Opaque(self.least, self.most).write(Rest(self.kind).write(value))
+        return Opaque(self.minimum, self.maximum).write(Rest(self.kind).write(value))
 
     def read(self, reader: Reader) -> tuple[Message, ...]:
         """The messages at the front."""
-        return Rest(self.kind).read(Reader(Opaque(self.least, self.most).read(reader)))
+        return Rest(self.kind).read(Reader(Opaque(self.minimum, self.maximum).read(reader)))
 
 
 def wire(codec: Codec) -> Any:

@@ -219,10 +219,10 @@ class Host:
         return contribution
 
 
-def _remember(kept: OrderedDict[bytes, T], name: bytes, value: T, most: int) -> None:
+def _remember(kept: OrderedDict[bytes, T], name: bytes, value: T, limit: int) -> None:
     """Keep one more, and at most so many: the one that was used longest ago goes."""
     kept[name] = value
-    while len(kept) > most:
+    while len(kept) > limit:
         kept.popitem(last=False)
 
 

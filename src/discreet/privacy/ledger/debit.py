@@ -110,7 +110,7 @@ class Tally:
         sums = [_add(whole + cell) for cell in cells] or [_add(whole)]
         return Spend(max(s.epsilon for s in sums), max(s.delta for s in sums))
 
-    def most(self, first: int, last: int, part: str = "") -> Spend:
+    def maximum(self, first: int, last: int, part: str = "") -> Spend:
         """The most that a click of any epoch from `first` to `last` has paid, in one part of each if it is named.
 
         The sum over the covering debits can rise only where one of them begins, so these epochs are enough.

@@ -208,8 +208,8 @@ class Ledger:
             return BudgetExhausted(self._store.path, reason)
         unit, clicks = self.budget.unit, (ask.since, ask.epoch, ask.cell)
         debits = [d for d in book.debits() if unit is Unit.USER or d.touches(ask.since, ask.epoch)]
-        spent = Tally.of(unit, debits).most(*clicks)
-        after = Tally.of(unit, [*debits, ask.as_debit(0, now, State.DEBITED)]).most(*clicks)
+        spent = Tally.of(unit, debits).maximum(*clicks)
+        after = Tally.of(unit, [*debits, ask.as_debit(0, now, State.DEBITED)]).maximum(*clicks)
         if after.epsilon <= min(self.budget.epsilon, limit) and after.delta <= self.budget.delta:
             return None
         wanted, gone = cost(ask.guarantee.epsilon, ask.guarantee.delta), cost(spent.epsilon, spent.delta)

@@ -56,7 +56,7 @@ class Statement:
             forgotten_through=header.forgotten_through,
             debits=tuple(debits),
             by_epoch=by_epoch,
-            worst=tally.most(0, max(edges)) if edges else Spend(),
+            worst=tally.maximum(0, max(edges)) if edges else Spend(),
             all_clicks=all_clicks(unit, debits),
         )
 

@@ -51,10 +51,10 @@ def check_one_of_many(unit: Unit, adjacency: Adjacency) -> None:
         raise ValueError("this is proved for substitution: the length of the history is public")
 
 
-def check_count(name: str, value: int, least: int = 1) -> None:
-    """A number of things is an integer of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, not {value}")
+def check_count(name: str, value: int, minimum: int = 1) -> None:
+    """A number of things is an integer of at least `minimum`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < minimum:
+        raise ValueError(f"{name} must be a whole number of at least {minimum}, not {value}")
 
 
 def checked_index(name: str, value: Any, choices: int) -> int:

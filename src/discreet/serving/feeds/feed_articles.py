@@ -130,7 +130,7 @@ def _article(fields: Fields, base: str, now: int, note: Callable[[str], None]) -
     )
 
 
-def plain_text(value: object, most: int) -> str:
+def plain_text(value: object, max_length: int) -> str:
     """One line of text: no markup, no control characters, cut after a word where it is too long."""
     if not isinstance(value, str | int | float):
         return ""
@@ -138,9 +138,9 @@ def plain_text(value: object, most: int) -> str:
     if _MARKUP.search(text):
         text = _without_markup(text)
     text = _UNPRINTABLE.sub(" ", text).strip()
-    if len(text) <= most:
+    if len(text) <= max_length:
         return text
-    cut = text[: most - 1]
+    cut = text[: max_length - 1]
     return f"{cut.rpartition(' ')[0] or cut}…"
 
 

@@ -65,11 +65,11 @@ class ModelVersions:
         _thin(connection, new)
         return digest
 
-    def listing(self, most: int = 1000) -> list[ModelVersion]:
+    def listing(self, limit: int = 1000) -> list[ModelVersion]:
         """The latest versions, the newest first."""
         v = model_versions.c
         fields = (v.version, v.model, v.made, v.sums, v.reason, v.state.is_not(None).label("usable"))
-        query = select(*fields).order_by(v.number.desc()).limit(most)
+        query = select(*fields).order_by(v.number.desc()).limit(limit)
         with self._engine.connect() as connection:
             return [
                 ModelVersion(row.version, row.model, int(row.made), int(row.sums), row.reason, bool(row.usable))
