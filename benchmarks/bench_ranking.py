@@ -34,7 +34,7 @@ ARTICLES, CLICKS, DIMENSION, TIMES = 5000, 200, 256, 15
 MAX_MILLISECONDS = 50.0
 WEB = Path(__file__).parents[1] / "src" / "discreet" / "serving" / "web"
 CATEGORIES = {f"category {n}": 0.1 for n in range(9)}
-WEIGHTS = HistoryWeights(mean=0.30, nearest=0.10, category=0.24)
+WEIGHTS = HistoryWeights(mean=0.30, nearest=0.10, category=0.24, subcategory=0.42)
 SCRIPT = """
 async ([place, articles, clicks, dimension, times]) => {
   const { personalScores } = await import(`${place}/personal.js`);
@@ -42,14 +42,17 @@ async ([place, articles, clicks, dimension, times]) => {
   const spent = () => process.cpuUsage().user / 1000;
   const clock = globalThis.process ? spent : () => performance.now();
   const one = () => ({
-    category: `category ${Math.floor(10 * Math.random())}`, base: Math.random(),
+    category: `category ${Math.floor(10 * Math.random())}`, section: `section ${Math.floor(5 * Math.random())}`,
+    base: Math.random(),
     vector: Int8Array.from({ length: dimension }, () => 60 * Math.random() - 30),
   });
   const candidates = Array.from({ length: articles }, one), history = Array.from({ length: clicks }, one);
   const terms = {
-    weights: { interest: 0, mean: 0.3, nearest: 0.1, category: 0.24 },
+    weights: { interest: 0, mean: 0.3, nearest: 0.1, category: 0.24, subcategory: 0.42 },
     vectors: { dimension, scale: 1 / 127, unit: 0.1, centre: new Array(dimension).fill(0) },
     categories: Array.from({ length: 9 }, (_, n) => ({ name: `category ${n}`, share: 0.1 })),
+    sections: Array.from({ length: 45 }, (_, n) => (
+      { category: `category ${n % 9}`, name: `section ${n % 5}`, share: 0.2 })),
   };
   const taken = [];
   for (let i = 0; i < times; i++) {
@@ -68,8 +71,9 @@ def python_times() -> list[float]:
     rng = np.random.default_rng(0)
     rows = rng.integers(-30, 30, (ARTICLES + CLICKS, DIMENSION), dtype=np.int8)
     named = [f"category {n % 10}" for n in range(ARTICLES + CLICKS)]
-    known = [Article(f"N{n}", "", named[n], 0, rows[n].tobytes()) for n in range(ARTICLES)]
-    history = [ReadArticle(rows[n].tobytes(), named[n]) for n in range(ARTICLES, ARTICLES + CLICKS)]
+    section = [f"section {n % 5}" for n in range(ARTICLES + CLICKS)]
+    known = [Article(f"N{n}", "", named[n], 0, rows[n].tobytes(), section=section[n]) for n in range(ARTICLES)]
+    history = [ReadArticle(rows[n].tobytes(), named[n], section[n]) for n in range(ARTICLES, ARTICLES + CLICKS)]
     schedule = Schedule(datetime(2026, 1, 5, tzinfo=UTC), timedelta(days=7))
     terms = PublisherTerms(
         *("m", "s", 6, 0.0, 0.0, 0.0, Adjacency.SUBSTITUTE, schedule),
@@ -78,6 +82,7 @@ def python_times() -> list[float]:
         vector_unit=0.1,
         centre=(0.0,) * DIMENSION,
         categories=CATEGORIES,
+        sections={(f"category {n % 9}", f"section {n % 5}"): 0.2 for n in range(45)},
     )
     bases, taken = rng.random(ARTICLES).tolist(), []
     for _ in range(TIMES):

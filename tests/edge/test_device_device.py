@@ -86,7 +86,9 @@ def test_more_clicks_than_a_server_takes(server: PublisherServer, tmp_path: Path
     click = device.history.clicks()[0]
     with device.history._transaction() as connection:
         row = (click.time, click.epoch, "N1", "health", 0, None, click.space, 1, b"")
-        connection.executemany("INSERT INTO click VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [row] * limits.max_clicks)
+        connection.executemany(
+            "INSERT INTO click VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')", [row] * limits.max_clicks
+        )
     clock.next_epoch()
     (sketch,) = device.sketches()
     assert sketch.clicks == limits.max_clicks

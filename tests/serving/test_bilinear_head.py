@@ -53,7 +53,7 @@ def test_a_device_ranks_as_the_trained_head_does(head_run, tmp_path):
         history = [ReadArticle(vectors[ids[row]], "") for row in dev.history(i)[-longest:].tolist()]
         shown = [ids[row] for row in dev.shown[dev.slate[i] : dev.slate[i + 1]].tolist()]
         own = personal_scores(
-            matrix([vectors[name] for name in shown], terms.dimension), [""] * len(shown), history, terms
+            matrix([vectors[name] for name in shown], terms.dimension), [("", "")] * len(shown), history, terms
         )
         found.append(own + [base[name] for name in shown])
         rows, read = dev.shown[dev.slate[i] : dev.slate[i + 1]], dev.history(i)[-longest:]

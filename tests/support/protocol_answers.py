@@ -28,6 +28,7 @@ MODEL: dict[str, Any] = {
     "weights": {"interest": 2.0, "mean": 0.5, "nearest": 0, "category": 0.25},
     "vectors": {"dimension": 2, "scale": 0.01, "unit": 0.5, "centre": [0, 0.5]},
     "categories": [{"name": "food", "share": 0.5}],
+    "sections": [{"category": "food", "name": "bread", "share": 0.5}],
     "reports": True,
 }
 ARTICLE: dict[str, Any] = {"id": "N1", "title": "A title", "category": "food", "topic": 3, "vector": "AAE="}
@@ -107,6 +108,8 @@ BAD: list[tuple[str, str, Place, str | None]] = [
     ("weights without one", "model", ("weights", "category"), None),
     ("a category without a share", "model", ("categories", 0, "share"), None),
     ("a share of 0", "model", ("categories", 0, "share"), "0"),
+    ("a section without a category", "model", ("sections", 0, "category"), None),
+    ("a section without a name", "model", ("sections", 0, "name"), '""'),
     ("categories as an object", "model", ("categories",), "{}"),
     ("a centre of text", "model", ("vectors", "centre"), '["0", "0.5"]'),
     ("a centre with a hole", "model", ("vectors", "centre"), "[0, null]"),

@@ -7,8 +7,8 @@ export function wrongRankings(vectors, { personalScores }, { bestFirst }) {
 }
 
 function isSame({ articles, history, read, order, scores, ...terms }, personalScores, bestFirst) {
-  const candidates = articles.map(([id, category, base, vector]) => ({ id, category, base, vector: bytesOf(vector) }));
-  const own = personalScores(candidates, history.map(([category, vector]) => ({ category, vector: bytesOf(vector) })), terms);
+  const candidates = articles.map(([id, category, section, base, vector]) => ({ id, category, section, base, vector: bytesOf(vector) }));
+  const own = personalScores(candidates, history.map(([category, section, vector]) => ({ category, section, vector: bytesOf(vector) })), terms);
   const found = Float64Array.from(candidates, ({ base }, place) => base + own[place]);
   const places = [...bestFirst(found)].filter((place) => !read.includes(candidates[place].id));
   const alike = (place, rank) => candidates[place].id === order[rank] && Math.abs(found[place] - scores[rank]) <= 1e-12 * Math.max(1, Math.abs(scores[rank]));

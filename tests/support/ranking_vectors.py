@@ -23,7 +23,17 @@ from discreet.privacy.ledger import Schedule
 PATH = Path(__file__).parents[1] / "edge" / "ranking_vectors.json"
 SCHEDULE = Schedule(datetime(2026, 1, 5, tzinfo=UTC), timedelta(days=7))
 CATEGORIES = ("sports", "food", "", "Ünï ⚽", "news")
-FRONT_PAGE = HistoryWeights(mean=0.30, nearest=0.10, category=0.24)
+SECTIONS = ("", "golf", "Ünï ⚽", "golf")
+"""Some have none, and one name is in several categories."""
+SHARES = {
+    ("sports", "golf"): 0.75,
+    ("sports", "Ünï ⚽"): 0.2,
+    ("food", "golf"): 1.0,
+    ("", "golf"): 0.3,
+    ("gone", "x"): 1.0,
+    ("news", "Ünï ⚽"): 1e-9,
+}
+FRONT_PAGE = HistoryWeights(mean=0.30, nearest=0.10, category=0.24, subcategory=0.42)
 
 
 def terms(dimension: int = 12, weights: HistoryWeights = FRONT_PAGE, **changes: Any) -> PublisherTerms:
@@ -48,6 +58,7 @@ def articles(count: int, dimension: int, seed: int) -> list[Article]:
             n % 6,
             vectors[n].tobytes(),
             float(np.float32(rng.normal())) if n % 5 else 0.25,
+            section=SECTIONS[n // 2 % len(SECTIONS)],
         )
         for n in range(count)
     ]
@@ -56,7 +67,7 @@ def articles(count: int, dimension: int, seed: int) -> list[Article]:
 def case(name: str, clicks: int, asked: PublisherTerms, seed: int, size: int = 40) -> dict[str, Any]:
     known = articles(size, asked.dimension, seed)
     read = articles(max(clicks, 1), asked.dimension, seed + 1)[:clicks]
-    history = [ReadArticle(one.vector if n % 9 else b"", one.category) for n, one in enumerate(read)]
+    history = [ReadArticle(one.vector if n % 9 else b"", one.category, one.section) for n, one in enumerate(read)]
     gone = {known[3].id, known[7].id} if clicks else set()
     ranked = rank(known, [one.base for one in known], history, gone, asked)
     return {
@@ -69,8 +80,13 @@ def case(name: str, clicks: int, asked: PublisherTerms, seed: int, size: int = 4
             "centre": asked.centre,
         },
         "categories": [{"name": one, "share": share} for one, share in asked.categories.items()],
-        "articles": [[one.id, one.category, one.base, base64.b64encode(one.vector).decode()] for one in known],
-        "history": [[one.category, base64.b64encode(one.vector).decode()] for one in history],
+        "sections": [
+            {"category": category, "name": one, "share": share} for (category, one), share in asked.sections.items()
+        ],
+        "articles": [
+            [one.id, one.category, one.section, one.base, base64.b64encode(one.vector).decode()] for one in known
+        ],
+        "history": [[one.category, one.section, base64.b64encode(one.vector).decode()] for one in history],
         "read": sorted(gone),
         "order": [one.article.id for one in ranked],
         "scores": [one.score for one in ranked],
@@ -79,7 +95,7 @@ def case(name: str, clicks: int, asked: PublisherTerms, seed: int, size: int = 4
 
 def vectors() -> list[dict[str, Any]]:
     others = HistoryWeights(interest=2.5)
-    every = HistoryWeights(interest=-0.7, mean=1.3, nearest=0.4, category=-0.5)
+    every = HistoryWeights(interest=-0.7, mean=1.3, nearest=0.4, category=-0.5, subcategory=0.9)
     return [
         case("no history", 0, terms(), 1),
         case("one click without a vector", 1, terms(), 2),
@@ -87,6 +103,9 @@ def vectors() -> list[dict[str, Any]]:
         case("more clicks than the nearest is looked for in", 70, terms(), 4),
         case("the ranking of other methods", 20, terms(weights=others), 5),
         case("all weights at once", 33, terms(weights=every), 6),
+        case("all weights at once, with sections", 33, terms(weights=every, sections=SHARES), 10),
+        case("sections", 12, terms(sections=SHARES), 11),
+        case("sections without a history", 0, terms(sections=SHARES), 12),
         case("no public category", 12, terms(categories={}), 7),
         case("shares that sum to more than 1", 12, terms(categories={"sports": 0.9, "food": 0.9}), 8),
         case("the longest vectors", 6, terms(1024), 9, size=12),

@@ -19,7 +19,7 @@ from discreet.privacy.ledger import Schedule
 from discreet.protocol.check import API, SCHEMA
 from discreet.protocol.infinity import to_plain
 from discreet.serving.catalogue_pages import CataloguePages
-from discreet.serving.category_shares import category_shares
+from discreet.serving.category_shares import category_shares, section_shares
 from discreet.serving.learning.experiment import Experiment
 from discreet.serving.model import Served
 from discreet.serving.snapshot import Snapshot
@@ -165,6 +165,7 @@ def document(
         },
         "weights": {name: float(model.device_weights.get(name, 0.0)) for name in FEATURES},
         "categories": category_shares(snapshot) if model.device_weights.get("category") else [],
+        "sections": section_shares(snapshot) if model.device_weights.get("subcategory") else [],
         "guarantee": guarantee.to_json(),
         "words": promise(model, offer),
         "reports": offer.reports,

@@ -282,6 +282,7 @@ class ModelAnswer(BaseModel):
     vectors: dict[str, Any]
     weights: dict[str, float]
     categories: list[dict[str, Any]]
+    sections: list[dict[str, Any]]
     guarantee: dict[str, Any]
     words: list[str]
     reports: bool

@@ -82,7 +82,7 @@ class PublicModel(DeviceOnly):
     def personal_deviation(self) -> float:
         """The standard deviation of the personal part of a score: its features have about unit variance.
 
-        The two similarities go together, the category hardly with them.
+        The two similarities go together, the category hardly with them. Sections are left out: not every site has them.
         """
         return math.hypot(_WEIGHTS["mean"] + _WEIGHTS["nearest"], _WEIGHTS["category"])
 

@@ -29,6 +29,8 @@ class Snapshot:
         entries: Each article's fields as JSON, without the braces and without its base score.
         fixed: The part of the base score that time does not change.
         popularity: The part of the base score that popularity makes.
+        category: The number of each article's category in `categories`.
+        section: That of its category and section in `sections`; the section may be empty.
         shows: How often each was in an answer. Counted up in place: the one thing that changes.
         names: The ids again, as an array that many can be taken from at once.
     """
@@ -44,6 +46,8 @@ class Snapshot:
     popularity: NDArray[np.float32]
     category: NDArray[np.int32]
     categories: dict[str, int]
+    section: NDArray[np.int32]
+    sections: dict[tuple[str, str], int]
     published: Ints
     first_shown: Ints
     shows: Ints
@@ -54,8 +58,8 @@ class Snapshot:
         """A catalogue without articles."""
         none = np.zeros(0, np.int64)
         table = ScoreTable.of(np.zeros((0, dimensions), np.float32))
-        zero, category, names = np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(0, np.object_)
-        return cls(0, [], [], [], none, table, np.zeros(0), zero, zero, category, {}, none, none, none, names)
+        zero, codes, names = np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(0, np.object_)
+        return cls(0, [], [], [], none, table, np.zeros(0), zero, zero, codes, {}, codes, {}, none, none, none, names)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -80,6 +84,8 @@ class Snapshot:
         new = [row for row in rows if row.state == LISTED]
         categories = dict(self.categories)
         codes = [categories.setdefault(row.category, len(categories)) for row in new]
+        sections = dict(self.sections)
+        in_sections = [sections.setdefault((row.category, row.section), len(sections)) for row in new]
         ids = [self.ids[row] for row in kept] + [row.id for row in new]
         scores = np.frombuffer(b"".join(row.scores for row in new), np.float32)
 
@@ -101,6 +107,8 @@ class Snapshot:
             popularity=joined(self.popularity, [0] * len(new)),
             category=joined(self.category, codes),
             categories=categories,
+            section=joined(self.section, in_sections),
+            sections=sections,
             published=joined(self.published, [row.published for row in new]),
             first_shown=joined(self.first_shown, [row.first_shown for row in new]),
             shows=joined(self.shows, [row.shows for row in new]),

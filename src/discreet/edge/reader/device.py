@@ -126,6 +126,7 @@ class Device:
                 space=self.terms.space,
                 topic=article.topic if is_shared else 0,
                 vector=article.vector,
+                section=article.section,
             )
         )
 
@@ -295,8 +296,9 @@ class Device:
         """The article of a click as the catalogue has it, or as it was; a vector of another space is not known."""
         article = self.catalogue.get(click.article)
         if article is not None:
-            return ReadArticle(article.vector, article.category)
-        return ReadArticle(click.vector if click.space == self.terms.space else b"", click.category)
+            return ReadArticle(article.vector, article.category, article.section)
+        vector = click.vector if click.space == self.terms.space else b""
+        return ReadArticle(vector, click.category, click.section)
 
     def _topic(self, click: Click) -> int:
         """The topic of a click in the current space; 0 for an article that is known in an older space only."""

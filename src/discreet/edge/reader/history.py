@@ -12,6 +12,7 @@ import secrets
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from discreet.edge.reader.device_catalogue import Article
@@ -25,7 +26,7 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS click (
     number INTEGER PRIMARY KEY, time INTEGER NOT NULL, epoch INTEGER NOT NULL, article TEXT NOT NULL,
     category TEXT NOT NULL, open INTEGER NOT NULL, slate TEXT, space TEXT NOT NULL, topic INTEGER NOT NULL,
-    vector BLOB NOT NULL
+    vector BLOB NOT NULL, section TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE INDEX IF NOT EXISTS click_by_epoch ON click (epoch);
 CREATE TABLE IF NOT EXISTS shown (
@@ -47,7 +48,7 @@ CREATE TABLE IF NOT EXISTS setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) 
 class Click:
     """One click; `is_open` is 1 if it may be sent without noise, `slate` the name of the slate it was made in.
 
-    `space`, `topic` and `vector` are the article's at the time, for when it is no longer published.
+    `space`, `topic`, `vector` and `section` are the article's at the time, for when it is no longer published.
     """
 
     time: int
@@ -59,6 +60,7 @@ class Click:
     space: str
     topic: int
     vector: bytes
+    section: str = ""
 
 
 @dataclass(frozen=True)
@@ -103,18 +105,24 @@ class History(DeviceFile):
     schema: ClassVar = _SCHEMA
     contents: ClassVar = "history"
 
+    def __init__(self, path: Path | str) -> None:
+        super().__init__(path)
+        with self._transaction() as connection:
+            if "section" not in {row[1] for row in connection.execute("PRAGMA table_info(click)")}:
+                connection.execute("ALTER TABLE click ADD COLUMN section TEXT NOT NULL DEFAULT ''")
+
     def add_click(self, click: Click) -> None:
         """Remember a click."""
         c = click
-        row = (c.time, c.epoch, c.article, c.category, c.is_open, c.slate, c.space, c.topic, c.vector)
+        row = (c.time, c.epoch, c.article, c.category, c.is_open, c.slate, c.space, c.topic, c.vector, c.section)
         with self._transaction() as connection:
-            connection.execute("INSERT INTO click VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            connection.execute("INSERT INTO click VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def clicks(self, *, epoch: int | None = None, slate: str | None = None) -> list[Click]:
         """The clicks of an epoch or of a slate, or all, in the order they were made."""
         with self._transaction() as connection:
             rows = connection.execute(
-                "SELECT time, epoch, article, category, open, slate, space, topic, vector FROM click"
+                "SELECT time, epoch, article, category, open, slate, space, topic, vector, section FROM click"
                 " WHERE epoch = COALESCE(?, epoch) AND (? IS NULL OR slate = ?) ORDER BY number",
                 (epoch, slate, slate),
             ).fetchall()

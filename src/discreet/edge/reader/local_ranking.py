@@ -45,12 +45,11 @@ def rank(
         terms: Weights, what they need, and diversity.
     """
     vectors = matrix([article.vector for article in candidates], terms.dimension)
-    categories = [article.category for article in candidates]
-    own = personal_scores(vectors, categories, history, terms)
+    own = personal_scores(vectors, [(article.category, article.section) for article in candidates], history, terms)
     scores = np.asarray(bases, np.float64) + own
     order = np.argsort(-scores, kind="stable")
     if not read and terms.diversity > 0:
-        order = in_turns(order, scores, categories, terms.diversity)
+        order = in_turns(order, scores, [article.category for article in candidates], terms.diversity)
     return [
         Ranked(candidates[i], float(scores[i]), float(own[i])) for i in order.tolist() if candidates[i].id not in read
     ]

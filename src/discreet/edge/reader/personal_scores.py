@@ -1,11 +1,14 @@
 """What the reader's own history adds to an article's score. Nothing of it leaves the device.
 
-    w_interest · v·(h̄ − centre) + w_mean · cos(v, h̄)/unit + w_nearest · max v·h/unit + w_category · ln taste
+    w_interest · v·(h̄ − centre) + w_mean · cos(v, h̄)/unit + w_nearest · max v·h/unit
+      + w_category · ln taste + w_subcategory · ln taste within the category
 
 with v the article's vector and h those of the kept clicks, h̄ their mean. In the first product the last `negative`
-coordinates count negatively. The last three are the features of
+coordinates count negatively. The last four are the features of
 `methods.front_page`; the first is the ranking of other methods. Taste is the share of the article's category in the
-history over its public share, with five clicks' worth of the latter as a prior.
+history over its public share, with five clicks' worth of the latter as a prior. Taste within the category is the same
+of the article's section (its subcategory), in the history's clicks on sections of its category, with one click's worth
+as a prior; it is 1, and its log 0, for a section that has no public share.
 
 Vectors are whole numbers times a public scale, and products of whole numbers are exact: the browser's device
 (`serving/web/device/personal.js`) computes the same numbers in the same order, and ranks the same.
@@ -14,6 +17,7 @@ Vectors are whole numbers times a public scale, and products of whole numbers ar
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,7 +28,7 @@ from discreet.edge.reader.publisher_terms import PublisherTerms
 
 Doubles = NDArray[np.float64]
 
-PRIOR_CLICKS = 5.0
+PRIOR_CLICKS, SECTION_PRIOR = 5.0, 1.0
 MAX_NEAREST = 32
 """Of how many of the latest clicks the nearest is looked for: more would make a phone wait."""
 LEAST_SHARE = 1e-9
@@ -36,18 +40,22 @@ class ReadArticle:
 
     vector: bytes
     category: str
+    section: str = ""
 
 
 def personal_scores(
-    vectors: NDArray[np.int8], categories: Sequence[str], history: Sequence[ReadArticle], terms: PublisherTerms
+    vectors: NDArray[np.int8],
+    places: Sequence[tuple[str, str]],
+    history: Sequence[ReadArticle],
+    terms: PublisherTerms,
 ) -> Doubles:
     """The part of each candidate's score that the history makes; 0 without one.
 
     Args:
         vectors: A row for each candidate, in steps of the terms' scale.
-        categories: The category of each candidate.
+        places: The category and the section of each candidate.
         history: The kept clicks, the oldest first.
-        terms: Weights, scale, unit, centre, and the public share of each category.
+        terms: Weights, scale, unit, centre, and the public shares of categories and sections.
     """
     own = np.zeros(len(vectors))
     if not history or not len(vectors):
@@ -57,7 +65,10 @@ def personal_scores(
         own += _similarities(vectors, known, terms)
     if terms.weights.category:
         taste = _tastes([read.category for read in history], terms)
-        own += terms.weights.category * np.array([taste.get(name, taste[None]) for name in categories])
+        own += terms.weights.category * np.array([taste.get(name, taste[None]) for name, _ in places])
+    if terms.weights.subcategory and terms.sections:
+        within = _section_tastes([(read.category, read.section) for read in history], terms)
+        own += terms.weights.subcategory * np.array([within.get(place, 0.0) for place in places])
     return own
 
 
@@ -95,4 +106,15 @@ def _tastes(read: Sequence[str], terms: PublisherTerms) -> dict[str | None, floa
     prior = PRIOR_CLICKS
     return {
         name: math.log((clicks[name] + prior * share) / (len(read) + prior) / share) for name, share in shares.items()
+    }
+
+
+def _section_tastes(read: Sequence[tuple[str, str]], terms: PublisherTerms) -> dict[tuple[str, str], float]:
+    """Ln taste of each public section, among what was read of the public sections of its category."""
+    clicks = Counter(place for place in read if place in terms.sections)
+    of_category = Counter(category for category, _ in clicks.elements())
+    prior = SECTION_PRIOR
+    return {
+        place: math.log((clicks[place] + prior * share) / (of_category[place[0]] + prior) / share)
+        for place, share in terms.sections.items()
     }

@@ -24,12 +24,14 @@ class HistoryWeights:
         mean: The similarity to the mean of the history.
         nearest: The similarity to the nearest click.
         category: The affinity to the category.
+        subcategory: The affinity to the section within its category.
     """
 
     interest: float = 0.0
     mean: float = 0.0
     nearest: float = 0.0
     category: float = 0.0
+    subcategory: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class PublisherTerms:
         centre: The mean interest of all readers, in the coordinates of these vectors.
         negative: How many of the coordinates, the last, count negatively in the product with an interest.
         categories: Of the larger categories the share in what readers are shown.
+        sections: Of the larger sections, by category and name, the share in what readers are shown of the category.
         reports: Whether the server takes reports for training.
         experiment: The experiment that the publisher makes now, if it makes one.
     """
@@ -75,6 +78,7 @@ class PublisherTerms:
     centre: tuple[float, ...] = ()
     negative: int = 0
     categories: Mapping[str, float] = field(default_factory=dict)
+    sections: Mapping[tuple[str, str], float] = field(default_factory=dict)
     reports: bool = True
     experiment: OfferedExperiment | None = None
 
@@ -144,6 +148,7 @@ class PublisherTerms:
             centre=tuple(vectors["centre"]),
             negative=vectors.get("negative", 0),
             categories={category["name"]: category["share"] for category in fields["categories"]},
+            sections={(one["category"], one["name"]): one["share"] for one in fields.get("sections", [])},
             reports=fields["reports"],
             experiment=OfferedExperiment.from_json(fields["experiment"]) if "experiment" in fields else None,
         )

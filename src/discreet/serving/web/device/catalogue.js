@@ -73,11 +73,11 @@ export class Catalogue {
     return Number.isInteger(topic) && topic >= 0 && topic < terms.topics ? topic : 0;
   }
 
-  /** The article of a click as it is listed, or as it was: {vector, category}; no vector if that is of another space. */
+  /** The article of a click as it is listed, or as it was: {vector, category, section}; no vector if that is of another space. */
   asRead(click, terms) {
     const article = this.space === terms.space ? this.get(click.article) : undefined;
     if (article) return article;
-    return { vector: click.space === terms.space ? click.vector : null, category: click.category };
+    return { vector: click.space === terms.space ? click.vector : null, category: click.category, section: click.section };
   }
 
   /** Whether pages are still to come. */

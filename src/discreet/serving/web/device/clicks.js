@@ -24,11 +24,11 @@ export class Clicks {
   }
 
   /** Remember a click on an article as it is shown. `slate` is the device's name of the slate it was shown in. */
-  async add({ id, title, category, topic, vector }, { time, epoch, space, slate }) {
+  async add({ id, title, category, section, topic, vector }, { time, epoch, space, slate }) {
     await this.#storage.transaction(["clicks", "slates", "meta"], "readwrite", async ({ clicks, slates, meta }) => {
       const { open } = await choicesIn(meta);
       await clicks.add({
-        time, epoch, article: id, title, category, space, topic, vector: vector.slice(), slate: await bind(slates, slate, id),
+        time, epoch, article: id, title, category, section, space, topic, vector: vector.slice(), slate: await bind(slates, slate, id),
         open: open.get(category)?.get(id) === title,
       });
     });

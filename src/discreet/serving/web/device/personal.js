@@ -5,12 +5,12 @@
 
 import { nearestProducts } from "./nearest.js";
 
-const PRIOR_CLICKS = 5, MAX_NEAREST = 32, LEAST_SHARE = 1e-9;
+const PRIOR_CLICKS = 5, SECTION_PRIOR = 1, MAX_NEAREST = 32, LEAST_SHARE = 1e-9;
 
 /**
  * The part of each candidate's score that the history makes; 0 without one.
  *
- * `candidates` have {vector, category}, and so has `history`, the oldest click first; a vector of another length than the
+ * `candidates` have {vector, category, section}, and so has `history`, the oldest click first; a vector of another length than the
  * terms' is not known.
  */
 export function personalScores(candidates, history, terms) {
@@ -23,6 +23,11 @@ export function personalScores(candidates, history, terms) {
   if (weight) {
     const taste = tastes(history.map(({ category }) => category), terms);
     candidates.forEach(({ category }, place) => (own[place] += weight * (taste.get(category) ?? taste.get(null))));
+  }
+  const { subcategory: within } = terms.weights;
+  if (within && terms.sections?.length) {
+    const taste = sectionTastes(history, terms);
+    candidates.forEach(({ category, section }, place) => (own[place] += within * (taste.get(category)?.get(section) ?? 0)));
   }
   return own;
 }
@@ -63,4 +68,23 @@ function tastes(read, { categories }) {
   shares.set(null, Math.max(LEAST_SHARE, rest));
   const taste = (name, share) => Math.log(((clicks.get(name) ?? 0) + PRIOR_CLICKS * share) / (read.length + PRIOR_CLICKS) / share);
   return new Map([...shares].map(([name, share]) => [name, taste(name, share)]));
+}
+
+/** By category, ln taste of each public section, among what was read of the public sections of its category. */
+function sectionTastes(history, { sections }) {
+  const found = new Map();
+  for (const { category, name, share } of sections) {
+    if (!found.has(category)) found.set(category, new Map());
+    found.get(category).set(name, { share, clicks: 0 });
+  }
+  for (const { category, section } of history) {
+    const read = found.get(category)?.get(section);
+    if (read) read.clicks++;
+  }
+  return new Map([...found].map(([category, named]) => [category, tastesWithin(named)]));
+}
+
+function tastesWithin(named) {
+  const total = [...named.values()].reduce((sum, { clicks }) => sum + clicks, 0);
+  return new Map([...named].map(([name, { share, clicks }]) => [name, Math.log((clicks + SECTION_PRIOR * share) / (total + SECTION_PRIOR) / share)]));
 }

@@ -62,7 +62,8 @@ export const SCHEMA = {
           "interest": {"type": "number", "minimum": -1000000, "maximum": 1000000},
           "mean": {"type": "number", "minimum": -1000000, "maximum": 1000000},
           "nearest": {"type": "number", "minimum": -1000000, "maximum": 1000000},
-          "category": {"type": "number", "minimum": -1000000, "maximum": 1000000}
+          "category": {"type": "number", "minimum": -1000000, "maximum": 1000000},
+          "subcategory": {"type": "number", "minimum": -1000000, "maximum": 1000000}
         },
         "required": ["interest", "mean", "nearest", "category"]
       },
@@ -86,6 +87,18 @@ export const SCHEMA = {
             "share": {"type": "number", "minimum": 1e-9, "maximum": 1}
           },
           "required": ["name", "share"]
+        }
+      },
+      "sections": {
+        "type": "array", "maxItems": 1000,
+        "items": {
+          "type": "object",
+          "properties": {
+            "category": {"type": "string", "maxLength": 200},
+            "name": {"type": "string", "minLength": 1, "maxLength": 200},
+            "share": {"type": "number", "minimum": 1e-9, "maximum": 1}
+          },
+          "required": ["category", "name", "share"]
         }
       },
       "reports": {"type": "boolean"},
