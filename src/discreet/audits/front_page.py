@@ -20,8 +20,9 @@ from discreet.audits.noninterference import NonInterference
 from discreet.audits.sum_noise import ShareMasses
 from discreet.data.news import Articles, Impressions, NewsData
 from discreet.methods.front_page.click_rates import known_rates
+from discreet.methods.front_page.clipping import FIXED, Clipping
 from discreet.methods.front_page.front_page import FrontPage
-from discreet.methods.front_page.head import LENGTH, SENSITIVITY, HeadArticles, head_contributions, head_scores
+from discreet.methods.front_page.head import LENGTH, HeadArticles, head_contributions, head_scores, sensitivity
 from discreet.methods.front_page.history_features import device_features
 from discreet.methods.front_page.learnt_weights import SENSITIVITY as WEIGHTS_SENSITIVITY
 from discreet.methods.front_page.learnt_weights import WITH_POPULARITY, weight_contributions
@@ -100,12 +101,13 @@ class HeadCost(Exact):
 
     epsilon: float
     delta: float
+    clipping: Clipping = FIXED
     logs: int = 20
 
     def lower_bound(self, error: float, seed: int) -> float:
         """By running the shipped clipping and rounding on logs of a reader who reads and clicks as she likes."""
-        longest = max(_head_length(clicks) for clicks in range(self.logs))
-        multiplier = zcdp_multiplier(self.epsilon, self.delta) * SENSITIVITY
+        longest = max(_head_length(clicks, self.clipping) for clicks in range(self.logs))
+        multiplier = zcdp_multiplier(self.epsilon, self.delta) * sensitivity(self.clipping)
         return gaussian_epsilon(multiplier / longest, self.delta)
 
 
@@ -137,12 +139,12 @@ def _weights_length(clicks: int, spread: float) -> int:
     return int(np.abs(weight_contributions(mine, features, WITH_POPULARITY)).sum())
 
 
-def _head_length(clicks: int) -> float:
+def _head_length(clicks: int, clipping: Clipping) -> float:
     """How long the contribution of reader 0 is on her first day: she is the only one here."""
     data = audited_log(clicks)
     mine = _first_day(data)
     articles = HeadArticles.of(TrainingTask(data, "hashed"))
-    rows = list(head_contributions(mine, articles, np.zeros(len(mine.shown)), np.zeros(LENGTH)))
+    rows = list(head_contributions(mine, articles, np.zeros(len(mine.shown)), np.zeros(LENGTH), clipping))
     return float(np.linalg.norm(np.concatenate(rows).astype(np.float64))) if rows else 0.0
 
 
@@ -169,6 +171,8 @@ def _register() -> None:
     register(Audit("front_page", setting, Status.PROVED, 1.0, WeightsCost(1.0)))
     setting = "the head's sum of a day, ε=1, δ=1e-6, exact"
     register(Audit("front_page", setting, Status.PROVED, 1.0, HeadCost(1.0, 1e-6)))
+    setting = "the head's sum of a day, clipped at a quantile, ε=1, δ=1e-6, exact"
+    register(Audit("front_page", setting, Status.PROVED, 1.0, HeadCost(1.0, 1e-6, Clipping(0.5, 0.1))))
     log = Log.of([audited_log(0).splits["train"]], _READERS, _HOUR, seed=0)
     released = tuple(released_windows(log, _HOUR, 1.0, 1, 0))
     test = NonInterference(others_see, (None, 0, 1, 2, 3), released)

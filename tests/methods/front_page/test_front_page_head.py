@@ -11,13 +11,14 @@ from discreet.audits.front_page import audited_log
 from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
 from discreet.methods.baselines.similarity import mean_of_history
+from discreet.methods.front_page.clipping import FIXED, Clipping
 from discreet.methods.front_page.head import (
     LENGTH,
-    SENSITIVITY,
     HeadArticles,
     head_contributions,
     head_scores,
     learn_head,
+    sensitivity,
     shrunk,
 )
 from discreet.methods.front_page.subcategories import Subcategories
@@ -32,20 +33,31 @@ def task():
     return TrainingTask(news_world(400, seed=3), "hashed")
 
 
-def rows_of(clicks):
+def rows_of(clicks, clipping=FIXED):
     data = audited_log(clicks)
     task, split = TrainingTask(data, "hashed"), data.splits["train"]
     first = split.select(split.time < 86400)
     scores = np.zeros(len(first.shown))
-    rows = np.concatenate(list(head_contributions(first, HeadArticles.of(task), scores, np.ones(LENGTH))))
+    rows = np.concatenate(list(head_contributions(first, HeadArticles.of(task), scores, np.ones(LENGTH), clipping)))
     readers = np.unique(np.repeat(first.reader, first.slate_sizes)[first.clicked])
     return dict(zip(readers.tolist(), rows, strict=True))
 
 
-@pytest.mark.parametrize("clicks", [0, 1, 2])
-def test_a_contribution_is_at_most_as_long_as_the_noise_is_made_for(clicks):
-    lengths = [np.linalg.norm(row.astype(float)) for row in rows_of(clicks).values()]
-    assert 0 < max(lengths) <= SENSITIVITY
+@pytest.mark.parametrize(
+    ("clicks", "clipping"), [(0, FIXED), (1, Clipping(0.5, 1e-3)), (2, Clipping(0.5, 0.3)), (2, Clipping(0.5, 1e3))]
+)
+def test_a_contribution_is_at_most_as_long_as_the_noise_is_made_for(clicks, clipping):
+    lengths = [np.linalg.norm(row.astype(float)) for row in rows_of(clicks, clipping).values()]
+    assert 0 < max(lengths) <= sensitivity(clipping)
+
+
+def test_the_clipping_norm_finds_its_quantile():
+    lengths, clipping = np.random.default_rng(0).lognormal(1.0, 0.5, 4000), Clipping.at(0.5)
+    for _ in range(30):
+        clipping = clipping.after(float((lengths <= clipping.norm).mean()))
+    assert clipping.norm == pytest.approx(np.median(lengths), rel=0.02)
+    assert Clipping.at(0.0).norm == 1
+    assert Clipping(0.5, 1.0).after(-5.0).norm <= math.e
 
 
 def test_what_others_contribute_does_not_depend_on_a_reader():
@@ -104,6 +116,14 @@ def test_articles_without_text_have_no_head(task):
     empty = [""] * len(bare.articles)
     data = replace(bare, articles=replace(bare.articles, titles=empty, categories=empty))
     assert d.FrontPage(head_share=0.5)._head_share(TrainingTask(data, "hashed")) == 0
+
+
+def test_a_head_is_learnt_with_a_quantile_too():
+    few = TrainingTask(audited_log(1), "hashed")
+    scores = np.zeros(len(few.data.splits["train"].shown))
+    assert learn_head(few, scores, 1.0, 1, SimulatedNoise(0), quantile=0.5)["head"].shape == (LENGTH,)
+    with pytest.raises(DiscreetError, match="head_quantile"):
+        d.FrontPage(head_quantile=1.0)
 
 
 def test_refuses_a_share_of_everything():

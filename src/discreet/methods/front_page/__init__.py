@@ -6,5 +6,6 @@
 - `count_likelihood`, `click_rates`: what the released sums tell of each article's click rate
 - `weights`: how much each feature counts, fixed beforehand on generated worlds; `refit` fits them again
 - `learnt_weights`, `head`: the same weights, and which interests go together, learnt from one more sum a day each
+- `clipping`: how long what a device gives to the head may be
 - `front_page`: all of it as a method, with its guarantee
 """

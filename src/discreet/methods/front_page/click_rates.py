@@ -85,6 +85,8 @@ class ClickRates:
     def slate_clicks(self) -> float:
         """How many clicks a slate gives: the mean of a normal posterior, given the sums of all articles together."""
         slates, clicks, noise = self._level
+        if not slates:
+            return _LEVEL
         precision = slates**2 / (slates + noise)
         mean = (clicks / slates * precision + _LEVEL / _LEVEL_VARIANCE) / (precision + 1 / _LEVEL_VARIANCE)
         return float(max(mean, _MIN_LEVEL))

@@ -72,6 +72,8 @@ class FrontPage(Method):
         popularity_weight: How much popularity counts. 1 makes clicks most likely; less shows less of what all read.
         head_share: The share of ε that a head has, which learns the interests that go together. It needs many readers,
             some ten thousand a day at ε = 1. 0 has no head, and δ = 0.
+        head_quantile: At which quantile of their lengths the head's gradients are clipped, followed by one more private
+            number a day; 0 clips them to 1.
         weights_share: The share of ε with which the weights of the features are learnt. The public weights rank until
             the sums speak against them. 0 keeps the public weights.
     """
@@ -86,6 +88,7 @@ class FrontPage(Method):
     population: int = 0
     popularity_weight: float = 1.0
     head_share: float = 0.0
+    head_quantile: float = 0.0
     weights_share: float = 0.0
 
     def __post_init__(self) -> None:
@@ -105,6 +108,8 @@ class FrontPage(Method):
             raise DiscreetError(f"{self.name}: popularity_weight must be at least 0, not {self.popularity_weight}")
         if not 0 <= self.head_share < 1:
             raise DiscreetError(f"{self.name}: head_share must be at least 0 and below 1, not {self.head_share}")
+        if not 0 <= self.head_quantile < 1:
+            raise DiscreetError(f"{self.name}: head_quantile must be at least 0 and below 1, not {self.head_quantile}")
         if not 0 <= self.weights_share < 1 - self.head_share:
             raise DiscreetError(
                 f"{self.name}: weights_share must be at least 0, and below 1 with head_share, not {self.weights_share}"
@@ -132,7 +137,8 @@ class FrontPage(Method):
         if share:
             noise = SimulatedNoise(np.random.SeedSequence([seed, _HEAD]))
             scores = self.device_scores(task, train)
-            state |= learn_head(task, scores, self._head_multiplier(share), self._copies(task), noise)
+            multiplier = self._head_multiplier(share)
+            state |= learn_head(task, scores, multiplier, self._copies(task), noise, self.head_quantile)
         return state
 
     def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:

@@ -4,9 +4,10 @@ An article is a public vector t: title vector and topic in the main directions o
 reader is the mean ū of her history. The head adds ūᵀWt to a score, with a symmetric W that starts at zero. At the end
 of a day each device contributes the mean, over the slates of that day with a click, of the slate's gradient
 
-    clip₁((Σ_j (clicked_j − p_j) t_j) ūᵀ),   p the soft-max of the scores that the device gave,
+    clip((Σ_j (clicked_j − p_j) t_j) ūᵀ),   p the soft-max of the scores that the device gave,
 
-made symmetric: its length is at most 1, whatever the reader did. The sum over readers has Gaussian noise.
+made symmetric, in units of the clipping norm (`clipping`): its length is at most 1, whatever the reader did. The sum
+over readers has Gaussian noise.
 
 **Shrinkage.** W is the sum of all days' steps, times 1 − (noise + sampling)/length², and zero where that is below zero:
 the expected squared length of the noise is known, and that of sampling is at most a reader's squared length times the
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 
 from discreet.data.news import Impressions
 from discreet.methods.baselines.similarity import mean_of_history
+from discreet.methods.front_page.clipping import WEIGHT, Clipping
 from discreet.methods.front_page.public_articles import PublicArticles
 from discreet.methods.front_page.subcategories import Subcategories
 from discreet.methods.method import Scores, State, TrainingTask
@@ -38,8 +40,6 @@ LENGTH = SIZE * (SIZE + 1) // 2
 """What a device contributes: the entries of a symmetric matrix on and above its diagonal, those above times √2."""
 UNIT = 2**16
 """Steps of the lattice in the length 1."""
-SENSITIVITY = UNIT + math.sqrt(LENGTH) / 2
-"""The greatest length of a contribution, on the lattice: rounding adds half a step in each entry."""
 
 _RATE = 24.0
 _CHUNK = 2048
@@ -73,7 +73,14 @@ class HeadArticles:
         return cls(basis, centre, vectors)
 
 
-def learn_head(task: TrainingTask, scores: Scores, multiplier: float, copies: int, noise: Noise) -> State:
+def sensitivity(clipping: Clipping) -> float:
+    """The greatest length of a contribution, on the lattice: rounding adds half a step in each entry."""
+    return UNIT * clipping.max_length + math.sqrt(LENGTH + clipping.is_adaptive) / 2
+
+
+def learn_head(
+    task: TrainingTask, scores: Scores, multiplier: float, copies: int, noise: Noise, quantile: float = 0.0
+) -> State:
     """Learn from the days of the train split, one after the other.
 
     Args:
@@ -82,23 +89,28 @@ def learn_head(task: TrainingTask, scores: Scores, multiplier: float, copies: in
         multiplier: Each aggregator's noise over the sensitivity; 0 for no noise.
         copies: How many readers each reader stands for.
         noise: Of both aggregators.
+        quantile: Of the lengths of gradients, at which they are clipped; 0 clips them to 1.
     """
     train = task.data.splits["train"]
     articles = HeadArticles.of(task)
     steps, spread, weights = np.zeros(LENGTH), 0.0, np.zeros(LENGTH)
+    clipping = Clipping.at(quantile)
+    moved = sensitivity(clipping)
     day = train.time // 86400
     for today in np.unique(day).tolist():
         slates = train.select(day == today)
         base = scores[np.repeat(day == today, train.slate_sizes)]
         readers = len(np.unique(slates.reader))
-        total = np.zeros(LENGTH, np.int64)
-        for contributions in head_contributions(slates, articles, base, weights):
+        total = np.zeros(LENGTH + clipping.is_adaptive, np.int64)
+        for contributions in head_contributions(slates, articles, base, weights, clipping):
             total += copies * contributions.sum(axis=0)
         if multiplier:
-            deviation = rounded_up(Fraction(multiplier) * Fraction(SENSITIVITY))
-            total += sum(noise.discrete_gaussian(deviation, LENGTH) for _ in range(2))
-        steps += _RATE / (readers * copies) * (total / UNIT)
-        noised = 2 * LENGTH * (multiplier * SENSITIVITY / UNIT / copies) ** 2
+            deviation = rounded_up(Fraction(multiplier) * Fraction(moved))
+            total += sum(noise.discrete_gaussian(deviation, len(total)) for _ in range(2))
+        if clipping.is_adaptive:
+            clipping = clipping.after(total[LENGTH] / (UNIT * WEIGHT * readers * copies) + 0.5)
+        steps += _RATE / (readers * copies) * (total[:LENGTH] / UNIT)
+        noised = 2 * LENGTH * (multiplier * moved / UNIT / copies) ** 2
         spread += (_RATE / readers) ** 2 * (noised + readers)
         weights = shrunk(steps, spread)
     return {"head": weights, "head_basis": articles.basis, "head_centre": articles.centre}
@@ -111,7 +123,7 @@ def shrunk(steps: Floats, spread: float) -> Floats:
 
 
 def head_contributions(
-    slates: Impressions, articles: HeadArticles, scores: Scores, weights: Floats
+    slates: Impressions, articles: HeadArticles, scores: Scores, weights: Floats, clipping: Clipping
 ) -> Iterator[NDArray[np.int64]]:
     """What each reader contributes for a day, one in a row, some readers at a time; each from her own slates alone."""
     readers = mean_of_history(articles.vectors, slates).astype(np.float64)
@@ -127,11 +139,13 @@ def head_contributions(
         rows = order[some]
         pulled = np.stack([_pull(slates, articles.vectors, surprise, row) for row in rows.tolist()])
         both = np.linalg.norm(pulled, axis=1) * np.linalg.norm(readers[rows], axis=1)
-        pulled /= np.maximum(both, 1.0)[:, None]
+        pulled /= np.maximum(both, clipping.norm)[:, None]
         left, right = _ABOVE
         gradient = pulled[:, left] * readers[rows][:, right] + pulled[:, right] * readers[rows][:, left]
         gradient *= _FACTOR / 2
         starts = np.flatnonzero(np.diff(slates.reader[rows], prepend=-1))
+        if clipping.is_adaptive:
+            gradient = np.column_stack((gradient, WEIGHT * ((both <= clipping.norm) - 0.5)))
         mean = np.add.reduceat(gradient, starts, axis=0) / np.diff(starts, append=len(rows))[:, None]
         yield np.rint(mean * (UNIT * (1 - 2.0**-40))).astype(np.int64)
 
