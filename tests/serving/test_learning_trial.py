@@ -21,6 +21,7 @@ EXPERIMENT = """
 name = "less popularity"
 arms = [{name = "now"}, {name = "half", popularity = 0.5}]
 """
+TOKEN = "a-token-of-an-administrator"
 LOUD = "ONE PARTY RUNS BOTH AGGREGATORS AND SEES EVERYTHING. NO PROTECTION AGAINST THE PUBLISHER"
 
 
@@ -39,6 +40,8 @@ def test_a_trial_with_both_aggregators_inside(front_page_run, tmp_path):
     (tmp_path / "feed.csv").write_text("id,title\n1,Harbour opens a new pier\n2,Choir sings in the square\n")
     flags = ["--feed", str(tmp_path / "feed.csv"), "--helper", "embedded", "--config", str(tmp_path / "arms.toml")]
     (tmp_path / "arms.toml").write_text(EXPERIMENT)
+    (tmp_path / "token").write_text(TOKEN)
+    flags += ["--exposure", "told", "--admin-token-file", str(tmp_path / "token")]
     ids = []
     for _ in range(2):  # a second start has the same task, unless its address is another
         with discreet_serve(tmp_path, str(front_page_run), *flags) as base:
@@ -52,6 +55,12 @@ def test_a_trial_with_both_aggregators_inside(front_page_run, tmp_path):
             cells = httpx.get(f"{base}/v1/cells/{quality.cells}").json()["cells"]
             assert cells == quality_cells([f"{model['experiment']['id']}/{arm}" for arm in ("now", "half")])
             assert LOUD in task.purpose
+            shown = httpx.post(
+                f"{base}/v1/admin/slates",
+                json=[{"articles": ["1", "2"], "shown": 7}],
+                headers={"Authorization": f"Bearer {TOKEN}"},
+            )
+            assert (shown.status_code, shown.json()) == (200, {"slates": 1})
             assert Floors(helpers=frozenset({task.helper})).refusal(task) is None
             Client(task).upload(0, Contribution.of(task, task.nothing()))  # the leader is there, and the helper's key
         log = (tmp_path / "log").read_text()
@@ -69,6 +78,7 @@ def test_what_cannot_be_tried_is_refused(front_page_run, tmp_path, capsys):
     for wrong, why in (
         ([str(tmp_path / "exact"), "--helper", "embedded"], "no noise"),
         ([str(front_page_run), "--ranking", "server"], "rank by themselves"),
+        ([str(front_page_run), "--exposure", "told"], "needs sums"),
         ([str(front_page_run), "--helper", "embedded", "--aggregate", "x.toml"], "leave --aggregate out"),
         ([str(front_page_run), "--helper", "embedded", "--host", "0.0.0.0"], "on one machine"),
     ):

@@ -6,6 +6,7 @@ learns from them, over its own catalogue, and devices of its page are sent what 
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -35,12 +36,14 @@ def teach(service: Service, task: TrainingTask, method: FrontPage, seed: int, la
     place = {name: row for row, name in enumerate(snapshot.ids)}
     rows = np.array([place[name] for name in task.data.articles.ids])
     rates = rates_on(model, snapshot, b"", method.popularity(task).likelihood)
-    days: dict[int, bytes] = {}
+    days: dict[int, tuple[int, bytes]] = {}
     for window in method.windows(task, seed):
-        rates.update(replace(window, end=window.end + later, articles=rows[window.articles]))
-        days[(window.end - 1) // DAY] = packed(rates, snapshot)
-    for number, (day, state) in enumerate(days.items(), start=1):
-        new = NewVersion(model.version, (day + 1) * DAY + later, number, f"day {number} of a simulated week")
+        end = window.end + later
+        rates.update(replace(window, end=end, articles=rows[window.articles]))
+        days[(window.end - 1) // DAY] = end, packed(rates, snapshot)
+    for number, (end, state) in enumerate(days.values(), start=1):
+        made = min(end, int(time.time()))  # the last window may not be over yet
+        new = NewVersion(model.version, made, number, f"day {number} of a simulated week")
         store.renew(store.learnt(model.version), state, new)
     service.updater.refresh()
     return len(days)
