@@ -117,8 +117,8 @@ def test_a_server_knows_of_popularity_what_the_simulator_knows(tmp_path):
     assert np.abs(expected).max() > 0.3
 
     before = week.log_rates()
-    with pytest.raises(RequestRefusal, match="--exposure told"):
-        week.service.tell_slates([])
+    with pytest.raises(RequestRefusal, match="--exposure logged"):
+        week.service.add_slates([])
     week.close()
     database = ["--database", str(tmp_path / "week.sqlite")]
     assert run(["retrain", *database, "--text", "hashed", "--json"]) == 0

@@ -98,7 +98,7 @@ def shown(
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell which slates your own pages showed, for a server with --exposure told. No reader is in them.
+    """Send which slates your own pages showed, for a server with --exposure logged. No reader is in them.
 
     Example: discreet articles shown slates.jsonl
     """
@@ -112,7 +112,7 @@ def shown(
             slates += [ShownSlate.model_validate_json(line)] if line.strip() else []
         except ValidationError as error:
             raise DiscreetError(f"{file}, line {number}: no slate ({error.errors()[0]['msg']})") from None
-    administration(server, admin_token_file, database).tell_slates(slates)
+    administration(server, admin_token_file, database).add_slates(slates)
     if as_json:
         print_json({"slates": len(slates), "shown": sum(slate.shown for slate in slates)})
     else:

@@ -33,7 +33,7 @@ class ExposureChoice(StrEnum):
     """How the server knows what was shown."""
 
     estimated = "estimated"
-    told = "told"
+    logged = "logged"
 
 
 class RankingChoice(StrEnum):
@@ -134,7 +134,7 @@ def serve(
     exposure: Annotated[
         ExposureChoice,
         typer.Option(
-            help="How often articles were shown: estimated, where devices rank the whole catalogue, or told by you"
+            help="How often articles were shown: estimated, where devices rank the whole catalogue, or logged by you"
             " ('discreet articles shown'), where your pages show slates of your own."
         ),
     ] = ExposureChoice.estimated,
@@ -193,9 +193,9 @@ def serve(
         raise DiscreetError("--helper embedded makes its own aggregators; leave --aggregate out")
     if helper is not None and workers > 1:
         raise DiscreetError("--helper embedded is a trial in one process; leave --workers out")
-    told = exposure is ExposureChoice.told
-    if told and (token is None or (helper is None and aggregate is None)):
-        raise DiscreetError("--exposure told needs sums (--helper or --aggregate) and --admin-token-file, to tell it")
+    logged = exposure is ExposureChoice.logged
+    if logged and (token is None or (helper is None and aggregate is None)):
+        raise DiscreetError("--exposure logged needs sums (--helper or --aggregate) and --admin-token-file, to send it")
     settings = None
     if aggregate is not None:
         from discreet.aggregation.dap.config import read_config
@@ -225,7 +225,7 @@ def serve(
 
         sums = open_sums(settings, proxies)
     if sums is not None:
-        sums = replace(sums, told=told)
+        sums = replace(sums, logged=logged)
     service = open_service(
         run,
         load_served(run) if run is not None and terms is None else None,

@@ -28,7 +28,7 @@ from discreet.data.shown_articles import ShownArticles
 from discreet.edge.reader.sums.contributor import ContributorInMemory
 from discreet.edge.reader.sums.floors import Floors
 from discreet.methods.front_page.windows import popularity_task
-from discreet.serving.learning.told_exposure import Slate, tell_slates
+from discreet.serving.learning.logged_exposure import Slate, add_slates
 from discreet.serving.learning.window_learner import WindowLearner
 from discreet.serving.public_tasks import window_file
 from discreet.serving.server import open_service
@@ -100,7 +100,7 @@ class ServedWeek:
         )
         self.service.updater.step()
         self._sums = sums(self.task)
-        self._learner = WindowLearner(self.service, [self.task], self._sums, self._cells, self._clock, told=True)
+        self._learner = WindowLearner(self.service, [self.task], self._sums, self._cells, self._clock, logged=True)
         floors = Floors(helpers=frozenset({THERE}), max_day_epsilon=np.inf, max_life_epsilon=np.inf)
         self._devices = [self._device(clicks, floors) for clicks in _clicks(parts, data)]
 
@@ -108,7 +108,7 @@ class ServedWeek:
         """Play all windows. Each is told when its sum has been learnt from."""
         for window in range(self.task.windows):
             end = self.task.begins(window + 1)
-            tell_slates(self.service.store, self._slates.get(window, ()))
+            add_slates(self.service.store, self._slates.get(window, ()))
             self.now = end + 0.5
             self._learner.close_windows()
             self.now = self.task.sent_until(window) - 1.0  # whenever they draw, they have drawn by then

@@ -85,11 +85,11 @@ def administration(service: Service, token: str, metrics: Metrics) -> APIRouter:
         responses={**refused, **some(409, 413, 415, 422, 503)},
         openapi_extra=body_of("ShownSlate", array=True),
     )
-    async def tell_slates(request: Request) -> dict[str, int]:
+    async def add_slates(request: Request) -> dict[str, int]:
         """Tell which articles your own pages showed together, and how often. No reader is in it."""
         authorise(request)
         slates = await read_body(request, m.SHOWN_SLATES)
-        await written(service.tell_slates, slates)
+        await written(service.add_slates, slates)
         return {"slates": len(slates)}
 
     @router.get("/status", responses={**refused, **some(503)})

@@ -19,8 +19,8 @@ from discreet.errors import DiscreetError
 from discreet.serving.api_messages import NewArticle, ShownSlate
 from discreet.serving.database_tables import open_engine
 from discreet.serving.feeds.follow import waiting
+from discreet.serving.learning.logged_exposure import Slate, add_slates
 from discreet.serving.learning.model_versions import ModelVersions
-from discreet.serving.learning.told_exposure import Slate, tell_slates
 from discreet.serving.server_store import EXPIRED, ServerStore
 from discreet.serving.status import read_status, require_status
 
@@ -44,7 +44,7 @@ class Administration(Protocol):
         """Articles in a state, or in any, in the order of their ids."""
         ...
 
-    def tell_slates(self, slates: Sequence[ShownSlate]) -> None:
+    def add_slates(self, slates: Sequence[ShownSlate]) -> None:
         """Tell which slates were shown."""
         ...
 
@@ -91,9 +91,9 @@ class OfDatabase:
             yield from (dict(row._mapping) for row in rows)
             after = rows[-1].id
 
-    def tell_slates(self, slates: Sequence[ShownSlate]) -> None:
-        """Count slates, for servers that were started with --exposure told."""
-        self._done(lambda: tell_slates(self._store, (Slate(tuple(one.articles), one.shown) for one in slates)))
+    def add_slates(self, slates: Sequence[ShownSlate]) -> None:
+        """Count slates, for servers that were started with --exposure logged."""
+        self._done(lambda: add_slates(self._store, (Slate(tuple(one.articles), one.shown) for one in slates)))
 
     def status(self) -> dict[str, Any]:
         """From the database alone: what a running server knows beside is not in it."""
@@ -155,7 +155,7 @@ class OfServer:
             yield from found["articles"]
             after = found["next"]
 
-    def tell_slates(self, slates: Sequence[ShownSlate]) -> None:
+    def add_slates(self, slates: Sequence[ShownSlate]) -> None:
         """Post slates, some at a time."""
         for start in range(0, len(slates), _AT_ONCE):
             self._ask("POST", "/slates", [slate.model_dump() for slate in slates[start : start + _AT_ONCE]])

@@ -133,7 +133,7 @@ windows = Table(
     Column("cells", Text, nullable=False),
     Column("share", LargeBinary, nullable=False),
     Column("waits", Boolean, nullable=False),
-    Column("told", Boolean, nullable=False, server_default=false()),
+    Column("logged", Boolean, nullable=False, server_default=false()),
 )
 
 exposure = Table(

@@ -29,8 +29,8 @@ from discreet.serving.api_messages import (
 from discreet.serving.catalogue_pages import Sent
 from discreet.serving.feeds.follow import Feeds, waiting
 from discreet.serving.journal import Journal
+from discreet.serving.learning.logged_exposure import Slate, add_slates
 from discreet.serving.learning.model_versions import ModelVersions
-from discreet.serving.learning.told_exposure import Slate, tell_slates
 from discreet.serving.lease import Lease
 from discreet.serving.model import Served
 from discreet.serving.ranker import RankingQuery, rank
@@ -77,7 +77,7 @@ class Service:
         self.running: Callable[[], Running] = Running
         """What is known of tasks and aggregators, where there are any."""
         self.takes_slates = False
-        """Whether the publisher tells which slates were shown."""
+        """Whether the publisher logs which slates were shown."""
         self.journal = Journal(store)
         self._clock = clock
         self._slates = Slates(store.signing_key(), offer.report_epochs)
@@ -178,11 +178,11 @@ class Service:
             raise RequestRefusal(404, "no article has this id")
         self.updater.wake()
 
-    def tell_slates(self, slates: Sequence[ShownSlate]) -> None:
+    def add_slates(self, slates: Sequence[ShownSlate]) -> None:
         """Count slates that the publisher has shown."""
         if not self.takes_slates:
-            raise RequestRefusal(409, "this server estimates what was shown; start it with --exposure told")
-        tell_slates(self.store, (Slate(tuple(slate.articles), slate.shown) for slate in slates))
+            raise RequestRefusal(409, "this server estimates what was shown; start it with --exposure logged")
+        add_slates(self.store, (Slate(tuple(slate.articles), slate.shown) for slate in slates))
 
     def listing(self, state: str | None, after: str, limit: int) -> list[dict[str, object]]:
         """Articles with their states, in the order of their ids."""

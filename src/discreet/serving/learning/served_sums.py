@@ -34,26 +34,26 @@ class ServedSums:
         background: What starts and ends with it.
         words: What readers are told, a sentence for each task.
         warning: What everybody must know; empty if there is nothing.
-        told: Whether the publisher tells which slates were shown; else exposure is estimated.
+        logged: Whether the publisher logs which slates were shown; else exposure is estimated.
     """
 
     leader: Aggregator
     background: Sequence[Background]
     words: tuple[str, ...]
     warning: str = ""
-    told: bool = False
+    logged: bool = False
 
     def mount(self, app: Any, service: Service) -> None:
         """Serve the leader, and let the service learn from its sums, if they teach what its model uses."""
         background, tasks, leader = list(self.background), self.leader.tasks, self.leader
-        service.takes_slates = self.told
+        service.takes_slates = self.logged
         service.running = lambda: Running(tasks, leader.refused(), leader.health())
         if leader.worker is not None:
             leader.worker.leads = service.lease.held
         if any(teaches(task) or measures_quality(task) for task in tasks):
             assert self.leader.cells is not None
             _publish_quality_cells(self.leader.cells, tasks, service.offer.experiment)
-            background.append(WindowLearner(service, tasks, leader.collector, self.leader.cells, told=self.told))
+            background.append(WindowLearner(service, tasks, leader.collector, self.leader.cells, logged=self.logged))
             if self.leader.collector is None:
                 log("warning", "no collector_key in the leader's configuration: nothing is learnt from sums here")
         if self.warning:

@@ -3,7 +3,7 @@
 The posterior stands on rows of a fixed catalogue (`ClickRates`). Here it is kept by article ids and category names, and
 put on the catalogue's rows whenever it is used. Articles that were taken down are forgotten.
 
-**Exposure.** Where the publisher tells which slates were shown, it is known (`told_exposure`). Where devices rank the
+**Exposure.** Where the publisher logs which slates were shown, it is known (`logged_exposure`). Where devices rank the
 whole catalogue by themselves, nobody knows what they showed. But the server knows the score that each article has for
 everybody, and about how much readers differ: that gives the probability that an article is among the first that a
 device shows (`expected_shares`). An article that is clicked more because popularity put it on top was also shown more,

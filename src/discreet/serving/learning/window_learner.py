@@ -59,7 +59,7 @@ class WindowLearner:
         collector: Who collects sums; None where somebody else does, and then nothing is learnt here.
         cells: The folder that devices are told the cells of windows from.
         clock: Seconds since 1970.
-        told: Whether the publisher tells which slates were shown; else exposure is estimated.
+        logged: Whether the publisher logs which slates were shown; else exposure is estimated.
     """
 
     def __init__(
@@ -70,9 +70,9 @@ class WindowLearner:
         cells: Path,
         clock: Callable[[], float] = time.time,
         *,
-        told: bool = False,
+        logged: bool = False,
     ) -> None:
-        self._told = told
+        self._logged = logged
         self._model, self._updater = service.model, service.updater
         self._leads = service.lease.held
         self._tasks = {task.id.hex(): task for task in tasks if teaches(task) or measures_quality(task)}
@@ -121,7 +121,7 @@ class WindowLearner:
             if (cells := self._store.cells(name, window)) is None:
                 if not len(self._updater.snapshot):
                     continue
-                if self._told:
+                if self._logged:
                     self._store.close_told(task, window, self._updater.snapshot.ids)
                 else:
                     self._store.close_window(self._closed(name, task, window))

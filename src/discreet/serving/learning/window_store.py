@@ -20,9 +20,9 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, 
 from discreet.aggregation.sums import NoisySum
 from discreet.aggregation.task import Task
 from discreet.serving.database_tables import collected, learnt, windows
+from discreet.serving.learning.logged_exposure import due_cells, forget_exposure, settle_due
 from discreet.serving.learning.model_versions import ModelVersions, NewVersion
 from discreet.serving.learning.quality_estimates import MeasuredWindow, measures_quality
-from discreet.serving.learning.told_exposure import due_cells, forget_exposure, settle_due
 from discreet.serving.server_store import ServerStore
 
 _MEASURED = (collected.c.cells != "") & (collected.c.problem == "")
@@ -37,9 +37,9 @@ class ClosedWindow:
         window: Its number.
         end: When it ended, in seconds since 1970.
         cells: The articles that its values stand for.
-        exposure: Of each the exposure since it was last due, where that was told; else the share of all exposure that
+        exposure: Of each the exposure since it was last due, where that was logged; else the share of all exposure that
             it is taken to have had.
-        told: Whether the exposure was told.
+        logged: Whether the exposure was logged.
     """
 
     task: str
@@ -47,11 +47,11 @@ class ClosedWindow:
     end: int
     cells: list[str]
     exposure: NDArray[np.float64]
-    told: bool = False
+    logged: bool = False
 
     def slates_of_each(self, contributions: int) -> NDArray[np.float64]:
-        """The exposure of each cell, in slates; where it was not told, every contribution stands for one."""
-        return self.exposure if self.told else self.exposure * contributions
+        """The exposure of each cell, in slates; where it was not logged, every contribution stands for one."""
+        return self.exposure if self.logged else self.exposure * contributions
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class WindowStore:
         name = task.id.hex()
         with self._engine.begin() as connection:
             found = due_cells(connection, task, window, listed)
-            closed = ClosedWindow(name, window, task.begins(window + 1), found.cells, found.shown, told=True)
+            closed = ClosedWindow(name, window, task.begins(window + 1), found.cells, found.shown, logged=True)
             if self._write(connection, closed):
                 settle_due(connection, self._insert, name, found)
 
@@ -99,8 +99,8 @@ class WindowStore:
             "end": closed.end,
             "cells": json.dumps(closed.cells),
             "share": closed.exposure.astype("<f8").tobytes(),
-            "waits": bool(closed.cells) or not closed.told,
-            "told": closed.told,
+            "waits": bool(closed.cells) or not closed.logged,
+            "logged": closed.logged,
         }
         return bool(connection.execute(self._insert(windows).values(**row).on_conflict_do_nothing()).rowcount)
 
@@ -273,7 +273,7 @@ class WindowStore:
 
 def _closed(row: Any) -> ClosedWindow:
     exposure = np.frombuffer(row.share, "<f8").astype(np.float64)
-    return ClosedWindow(row.task, int(row.window), int(row.end), json.loads(row.cells), exposure, bool(row.told))
+    return ClosedWindow(row.task, int(row.window), int(row.end), json.loads(row.cells), exposure, bool(row.logged))
 
 
 def _waiting(closed: ClosedWindow) -> ColumnElement[bool]:

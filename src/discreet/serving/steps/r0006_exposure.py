@@ -1,4 +1,4 @@
-"""How often articles were shown, where the publisher tells it, and how much of that each task has summed."""
+"""How often articles were shown, where the publisher logs it, and how much of that each task has summed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ down_revision = "0005"
 
 
 def upgrade() -> None:
-    """Two tables, and of a window whether its exposure was told."""
-    op.add_column("windows", sa.Column("told", sa.Boolean, nullable=False, server_default=sa.false()))
+    """Two tables, and of a window whether its exposure was logged."""
+    op.add_column("windows", sa.Column("logged", sa.Boolean, nullable=False, server_default=sa.false()))
     op.create_table(
         "exposure",
         sa.Column("article", sa.String(120), primary_key=True),

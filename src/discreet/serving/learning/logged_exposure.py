@@ -31,7 +31,7 @@ class Slate:
     shown: int = 1
 
 
-def tell_slates(store: ServerStore, slates: Iterable[Slate]) -> None:
+def add_slates(store: ServerStore, slates: Iterable[Slate]) -> None:
     """Add slates that were sent to the totals; an article that is twice in a slate counts once."""
     more: defaultdict[str, float] = defaultdict(float)
     for slate in slates:
