@@ -125,7 +125,7 @@ def test_a_server_knows_of_popularity_what_the_simulator_knows(tmp_path):
     again = played(tmp_path, data, lambda _: PlainSums(NoNoise()))
     assert again.log_rates() == pytest.approx(before)
     listed = again.service.versions.listing(2)
-    assert listed[0].reason.startswith("learnt anew from")
+    assert listed[0].reason.startswith("learnt again from")
     again.service.versions.rollback(listed[1].version)
     assert again.log_rates() == pytest.approx(before)
     again.close()

@@ -125,7 +125,7 @@ class ReaderView:
 
 
 def user_added(rounds: tuple[Round, ...], epsilon: float, setting: str, runs: int, mechanism: str = "sharing") -> Audit:
-    """Whether a user is there, told from all that a reader and its colluder see of these rounds."""
+    """Whether a user is there, judged from all that a reader and its colluder see of these rounds."""
     there, away = ReaderView(rounds, epsilon, True), ReaderView(rounds, epsilon, False)
     score = Nearness(2, (there.noiseless(), away.noiseless()))
     allowed = 1 / analytic_multiplier(epsilon, _DELTA)

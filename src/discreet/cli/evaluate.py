@@ -32,7 +32,7 @@ def evaluate(
         str | None,
         typer.Option(
             help="Rank on the server, with what a device would send for these budgets of one release (separated by"
-            " commas, inf for no noise). The same model ranking on the device, which sends nothing, stands beside it."
+            " commas, inf for no noise). The same model ranking on the device, which sends nothing, is next to it."
         ),
     ] = None,
     device: Device = "cpu",
@@ -68,7 +68,7 @@ def evaluate(
     task = TrainingTask(open_with_train(data), trained.text)
     impressions = split_of(task.data, split)
     results = [result_of(method, [measure(task, method, trained.state, impressions, seed)])]
-    beside: dict[str, list[Guarantee]] = {}
+    by_unit: dict[str, list[Guarantee]] = {}
     for budget in budgets:
         assert isinstance(method, InRounds)
         served = dataclasses.replace(method, epsilon_serving=budget)
@@ -77,18 +77,18 @@ def evaluate(
         result = result_of(served, [dataclasses.replace(found, guarantee=serving.guarantee())])
         results.append(dataclasses.replace(result, method=f"{method.name}, served", epsilon=budget))
         if isinstance(serving, NoisedAttention):
-            beside[results[-1].label] = serving.guarantees()[1:]
+            by_unit[results[-1].label] = serving.guarantees()[1:]
     if isinstance(method, OneShot):
         measured = three_rankings(method, task, trained.state, impressions, seed)
         add_to_folder(run, "rankings.json", json.dumps(qualities(measured), indent=2) + "\n")
     comparison = Comparison(task.data.name, split, results)
     if as_json:
-        units = {label: [guarantee.to_json() for guarantee in several] for label, several in beside.items()}
+        units = {label: [guarantee.to_json() for guarantee in several] for label, several in by_unit.items()}
         print_json(comparison.to_json() | ({"other_guarantees": units} if units else {}))
         return
     console.print(rich_table(comparison))
     for result in results:
-        for guarantee in (result.guarantee, *beside.get(result.label, [])):
+        for guarantee in (result.guarantee, *by_unit.get(result.label, [])):
             say(f"{result.label}: {guarantee or 'no guarantee'}")
     if isinstance(method, OneShot):
         for name, metrics in measured.items():

@@ -1,4 +1,4 @@
-"""`discreet retrain`: what a server has learnt, made anew from the released sums that its database keeps."""
+"""`discreet retrain`: what a server has learnt, learnt again from the released sums that its database keeps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def retrain(
     text: Text = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Learn popularity anew from the released sums of the last 30 days, and make a model version of it.
+    """Learn popularity again from the released sums of the last 30 days, and make a model version of it.
 
     For another text source, another run, or a new version of Discreet. No reader is asked, and it costs no ε. Stop the
     server first, unless its model stays the same. 'discreet models rollback' goes back.

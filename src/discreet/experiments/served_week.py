@@ -2,7 +2,7 @@
 
 The readers of a data set see the slates of its log and click as it says. The server is told the slates. Each reader's
 device is the shipped one, with its ledger in memory. Sums are whoever adds up: `PlainSums`, or two aggregators. Only
-the clock is played. So what the server knows at any moment can be laid beside what `front_page` learns from the same
+the clock is played. So what the server knows at any moment can be compared with what `front_page` learns from the same
 clicks in its simulator.
 """
 

@@ -140,7 +140,7 @@ class VendorGains(Tabular):
     def reuse(self) -> str:
         """Which figures are not new, in a sentence; nothing where all are."""
         reused = [label_of(result) for result in self.measurements if result.reused]
-        return f"Reused from an earlier comparison: {'; '.join(reused)} (--fresh measures anew)." if reused else ""
+        return f"Reused from an earlier comparison: {'; '.join(reused)} (--fresh measures again)." if reused else ""
 
     def verdict(self) -> list[str]:
         """Is there a reason to collaborate, for whom, and at what ε: a sentence each."""

@@ -1,6 +1,6 @@
 """Settings by name, as the command line, a run's file and a node's job have them.
 
-Settings of a method are its fields. Where it trains a model, that model's settings stand beside them as `model.x`, as
+Settings of a method are its fields. Where it trains a model, that model's settings come with them as `model.x`, as
 far as they differ from the preset's; in Python they are one object, the field `model_settings`.
 """
 

@@ -65,7 +65,7 @@ class Scope(StrEnum):
 
 
 class Status(StrEnum):
-    """Whether the ε is proved here, or a paper's claim that stands beside the true value."""
+    """Whether the ε is proved here, or a paper's claim that is printed with the true value."""
 
     PROVED = "proved"
     CLAIMED = "claimed"

@@ -210,7 +210,7 @@ def _of_reports(model: Served) -> list[str]:
     sketch, label = shown_epsilon(model.epsilon_sketch), shown_epsilon(model.epsilon_label)
     return [
         f"What you read stays on your device. What leaves it is noised there first: {guarantee}.",
-        f"Each click is counted once in a noised sketch (ε = {sketch}), and may be told once in a noised label"
+        f"Each click is counted once in a noised sketch (ε = {sketch}), and may be reported once in a noised label"
         f" (ε = {label}); whatever the server does with them later costs nothing more.",
         "A smaller ε is a stronger promise: whoever sees all that your device sent can tell apart two histories that"
         " differ in one click hardly better than by guessing when ε is small.",

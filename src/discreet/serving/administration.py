@@ -96,7 +96,7 @@ class OfDatabase:
         self._done(lambda: add_slates(self._store, (Slate(tuple(one.articles), one.shown) for one in slates)))
 
     def status(self) -> dict[str, Any]:
-        """From the database alone: what a running server knows beside is not in it."""
+        """From the database alone: what else a running server knows is not in it."""
         found: dict[str, Any] = self._done(lambda: read_status(self._store))
         return found
 

@@ -34,8 +34,8 @@ class SketchTerms:
         guarantee: Of each release.
         size: How many integers it has.
         step: What they count in.
-        bound: The largest integer that can honestly occur beside `clicks`.
-        counts_clicks: Whether the number of clicks is told.
+        bound: The largest integer that can honestly occur with `clicks`.
+        counts_clicks: Whether the number of clicks is sent.
         max_releases: How many releases a request may have.
     """
 
@@ -93,7 +93,7 @@ class SketchTerms:
         return np.frombuffer(data, found[0], self.size, self._start)
 
     def require_clicks(self, clicks: int | None) -> None:
-        """Refuse a number of clicks where lengths are hidden, and its absence where they are told."""
+        """Refuse a number of clicks where lengths are hidden, and its absence where they are not."""
         if self.counts_clicks and clicks is None:
             raise RequestRefusal(422, "clicks: here the number of clicks is public under the guarantee; say it")
         if not self.counts_clicks and clicks is not None:

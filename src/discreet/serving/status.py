@@ -36,7 +36,7 @@ class Running:
     """What only a running server knows.
 
     Attributes:
-        tasks: The tasks that devices are told now.
+        tasks: The tasks that devices get now.
         refused: How many requests and reports were refused, by reason, since the start.
         aggregators: How they are.
     """
@@ -47,7 +47,7 @@ class Running:
 
 
 class MeasuredQuality:
-    """How good the ranking is, by all sums that measure it; made anew when there is one more of them."""
+    """How good the ranking is, by all sums that measure it; made again when there is one more of them."""
 
     def __init__(self, store: ServerStore) -> None:
         self._windows = WindowStore(store)

@@ -1,10 +1,10 @@
 """To which length a slate's gradient is clipped: to 1, or to a quantile of all lengths that is followed privately.
 
-With a quantile each device contributes one more number a day, beside its gradient in units of the clipping norm: which
-share of its slates had a gradient within the norm, less ½, times `WEIGHT`. The released sum tells about which quantile
-of all lengths the norm is, and the norm of the next day is larger or smaller by a factor (Andrew, Thakkar, McMahan,
-Ramaswamy 2021, "Differentially private learning with adaptive clipping"). The number is in the same vector, has the
-same noise, and makes a contribution longer by 0.5 %: that is its share of the budget.
+With a quantile each device contributes one more number a day, in addition to its gradient in units of the clipping
+norm: which share of its slates had a gradient within the norm, less ½, times `WEIGHT`. The released sum tells about
+which quantile of all lengths the norm is, and the norm of the next day is larger or smaller by a factor (Andrew,
+Thakkar, McMahan, Ramaswamy 2021, "Differentially private learning with adaptive clipping"). The number is in the same
+vector, has the same noise, and makes a contribution longer by 0.5 %: that is its share of the budget.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass, replace
 
 WEIGHT = 0.2
-"""How much the number weighs beside a gradient of length 1."""
+"""The weight of the number, relative to a gradient of length 1."""
 
 _START, _RATE = 8.0, 2.0
 _LEAST, _MOST = 1e-3, 1e3

@@ -1,7 +1,7 @@
 """Inferred interests: what a browser's new-tab page sends to rank its stories, as its public source describes it.
 
 The device counts clicks by topic, divides by the largest count, cuts each interest into levels, and sends the levels as
-noised bits over a relay. The bits are made anew, with fresh noise, every few hours.
+noised bits over a relay. The bits are made again, with fresh noise, every few hours.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TRAIN, _SERVE = 0, 1
 
 @dataclass(frozen=True, kw_only=True)
 class InferredInterests(Method):
-    """The server ranks by the levels of interest that a device sends as noised bits, every four hours anew.
+    """The server ranks by the levels of interest that a device sends as noised bits, again every four hours.
 
     **Theorem.** A click that is in the window for `days` days is in n = `sendings` · `days` sendings of K features. If
     the server links the sendings of a reader, they cost the click (ε', δ) together, with the ε' of n·K releases of a
@@ -52,7 +52,7 @@ class InferredInterests(Method):
         epsilon: ε of one feature in one sending.
         topics: K, the features; public topics of titles.
         levels: L; level 0 is no interest, the others cut it evenly.
-        sendings: How often a day the bits are made anew.
+        sendings: How often a day the bits are made again.
         days: How many days a click stays in the window.
         delta: δ of the lifetime.
     """

@@ -1,7 +1,7 @@
 """Privacy by category (PrivateRec, section 3.1): a reader keeps some categories secret and declares others open.
 
 The paper has one sentence on it: the budget is spent for sensitive categories only. This is our reading of it. A click
-on an article of an open category is sent as it is. The noised attention of Algorithm 2 is released beside it.
+on an article of an open category is sent as it is. The noised attention of Algorithm 2 is released in addition.
 
 **What holds.** Take two histories that differ in one click, on an article of a secret category in both, or on padding
 in one of them. What is sent openly is the same for both, because it is a function of the open clicks alone. So the pair

@@ -211,7 +211,7 @@ class PrivateRec(Federated):
         )
 
     def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
-        """Rank with the trained model; in serving with the release, and with what open clicks tell beside it."""
+        """Rank with the trained model; in serving with the release, and with what open clicks add to it."""
         noised = score_learnt(self, task, state, impressions, seed)
         if self.epsilon_serving is None or not self.open_categories:
             return noised

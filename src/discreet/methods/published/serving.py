@@ -92,7 +92,7 @@ class NoisedVector:
 class NoisedAttention:
     """PrivateRec's serving (Algorithms 1 and 2): attention over the basis, clipped, noised, SoftPlus, reconstructed.
 
-    Beside `open_categories` it protects clicks on other articles alone (see `open_categories.py`).
+    With `open_categories` it protects clicks on other articles alone (see `open_categories.py`).
     """
 
     epsilon: float

@@ -1,4 +1,4 @@
-"""Learn popularity anew from the released sums that are kept: for another text source, weight or version of the method.
+"""Learn popularity again from the released sums that are kept, for another text source, weight or method version.
 
 Nothing is asked of any reader, and nothing costs anything: the sums were released, and whatever is made of them is
 post-processing. The result is a model version like any other, and can be rolled back.
@@ -46,7 +46,7 @@ def retrain(service: Service, clock: Callable[[], float] = time.time) -> Retrain
     state = b""
     for used in track(sums, "Learning from kept sums"):
         state = learnt_from(model, service.updater.snapshot, state, used)
-    new = NewVersion(model.version, int(clock()), before.sums + 1, f"learnt anew from {len(sums)} sums")
+    new = NewVersion(model.version, int(clock()), before.sums + 1, f"learnt again from {len(sums)} sums")
     if not store.renew(before, state, new):
         raise DiscreetError("a server has learnt from another sum meanwhile; run it again")
     version = service.versions.listing(1)[0].version

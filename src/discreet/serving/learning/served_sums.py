@@ -71,7 +71,7 @@ def _publish_quality_cells(folder: Path, tasks: Sequence[Task], experiment: Expe
     digest = publish_cells(folder, cells)
     for task in filter(measures_quality, tasks):
         if task.cells != digest and read_cells(folder, task) is None:
-            raise DiscreetError(f"task {task.name} is for other arms than those of [experiment]; write its terms anew")
+            raise DiscreetError(f"task {task.name} is for other arms than those of [experiment]; write its terms again")
 
 
 def open_sums(config: Config, proxies: Proxies | None = None) -> ServedSums:

@@ -139,7 +139,7 @@ class WindowStore:
             return True
 
     def renew(self, before: Learnt, state: bytes, new: NewVersion) -> bool:
-        """Put what is known of a model anew; False if a server has learnt meanwhile."""
+        """Replace what is known of a model; False if a server has learnt meanwhile."""
         with self._engine.begin() as connection:
             return self._know(connection, before, state, new)
 

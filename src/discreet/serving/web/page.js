@@ -91,10 +91,10 @@ async function openArticle(article, place) {
   }
 }
 
-function act(work, words, anew = false) {
+function act(work, words, reload = false) {
   return inTurn(async () => {
     await work();
-    if (anew) await fetchNews();
+    if (reload) await fetchNews();
     else render();
     announce(words);
   });

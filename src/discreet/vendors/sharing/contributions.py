@@ -28,7 +28,7 @@ UNIT = 2**40
 """The lattice steps of a contribution of norm 1."""
 
 COUNT_WEIGHT = 0.3
-"""What a count weighs in a user's opening vector beside a residual of one star (of five)."""
+"""The weight of a count in a user's opening vector, relative to a residual of one star (of five)."""
 
 _ROOT_UNIT = 2**20
 _MIN_SQUARES = 2.0**-600

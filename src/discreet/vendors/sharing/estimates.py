@@ -94,7 +94,7 @@ class Openings:
 
 @dataclass(frozen=True, eq=False)
 class OwnCounts:
-    """How often a vendor's own users rated each item: beside the others' noised counts, they tell of its popularity.
+    """How often a vendor's own users rated each item: with the others' noised counts, they tell its popularity.
 
     Vendors are not samples of one population, so the counts vary more than by chance: as a negative binomial of mean
     κ·W and variance κ·W + φ·(κ·W)², with κ from the totals and φ the most likely of a few. Where it is likelier, by

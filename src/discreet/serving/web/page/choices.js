@@ -4,7 +4,7 @@ import { shownEpsilon } from "../device/statement.js";
 import { byId, make, say } from "./dom.js";
 import { asksNothing, count, sectionName } from "./words.js";
 
-/** Wire the controls once. `act(work, words, anew)` does the work in its turn, says the words, and may fetch news anew. */
+/** Wire the controls once. `act(work, words, reload)` does the work in its turn, says the words, and may fetch news again. */
 export function wireChoices(device, act) {
   const slider = byId("epsilon");
   slider.addEventListener("input", () => explain(device, Number(slider.value)));
