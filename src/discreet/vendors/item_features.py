@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,9 +17,21 @@ _MIN_OF_GENRE = 5
 GROUP_EDGES = (1, 5, 20, 100)
 """The groups of items by the vendor's number of ratings: none, 1 to 4, 5 to 19, 20 to 99, 100 and more."""
 
+_features: WeakKeyDictionary[Items, NDArray[np.float64]] = WeakKeyDictionary()
+
 
 def public_features(items: Items) -> NDArray[np.float64]:
-    """Genres (each 0 or 1), their number, and a natural cubic spline in the year; standardised. Unknown years are 0."""
+    """Genres (each 0 or 1), their number, and a natural cubic spline in the year; standardised. Unknown years are 0.
+
+    They are computed once for a catalogue, which all vendors share.
+    """
+    if items not in _features:
+        _features[items] = _made_features(items)
+        _features[items].flags.writeable = False
+    return _features[items]
+
+
+def _made_features(items: Items) -> NDArray[np.float64]:
     genres = sorted({genre for of_item in set(items.genres) for genre in of_item})
     sets = {of_item: number for number, of_item in enumerate(dict.fromkeys(items.genres))}
     flags = np.array([[genre in of_item for genre in genres] for of_item in sets], np.float64)

@@ -24,7 +24,7 @@ from discreet.vendors.implicit.sharing.purchase_reading import GramOfOthers, gra
 from discreet.vendors.implicit.tuning import ALL_MODELS, RankingModel, best_of
 from discreet.vendors.partition import Distribution, Level
 from discreet.vendors.sharing.contributions import Integers
-from discreet.vendors.sharing.sharing_budget import SharingBudget
+from discreet.vendors.sharing.sharing_budget import SharingBudget, usual_colluders
 from discreet.vendors.sharing.sharing_method import Shared, check_horizontal
 from discreet.vendors.sharing.sharing_rounds import Round, Vendor
 
@@ -61,7 +61,8 @@ class RankingSharing(RankingMethod):
     Attributes:
         epsilon: ε of a user for everything that ever leaves her vendor.
         delta: δ.
-        colluders: How many other vendors may tell the reader their noise; more cost more noise.
+        colluders: How many other vendors may tell the reader their noise; more cost more noise. By default one, where
+            there are three vendors or more.
         models: What a vendor would use alone. It keeps to the best of them where the release says nothing.
         weights: Of the others' users, to choose from.
         ridges: λ, to choose from.
@@ -72,7 +73,7 @@ class RankingSharing(RankingMethod):
 
     epsilon: float
     delta: float = 1e-5
-    colluders: int = 0
+    colluders: int | None = None
     models: tuple[RankingModel, ...] = ALL_MODELS
     weights: tuple[float, ...] = (0.03, 0.1, 0.3)
     ridges: tuple[float, ...] = (100.0, 300.0)
@@ -111,4 +112,5 @@ class RankingSharing(RankingMethod):
 
     def budget(self, vendors: int) -> SharingBudget:
         """What the rounds may cost when so many take part."""
-        return SharingBudget(self.epsilon, self.delta, vendors, self.colluders)
+        colluders = usual_colluders(vendors) if self.colluders is None else self.colluders
+        return SharingBudget(self.epsilon, self.delta, vendors, colluders)
