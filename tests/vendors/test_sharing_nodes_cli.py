@@ -96,7 +96,7 @@ def test_mistakes_are_told_in_one_line(
         (["share", str(tmp_path / "items.txt"), "--epsilon", "5", "--vendors", "3"], "give the scale"),
         (["share", str(tmp_path / "items.txt"), "--epsilon", "5", "--vendors", "3", "--scale", "1,5"], "items.txt:3"),
         (["share", csv, "--epsilon", "5", "--vendors", "3", "--nodes-folder", str(shared / "nodes")], "another folder"),
-        (["read", str(shared / "releases"), str(tmp_path / "stranger")], "has not given to the releases"),
+        (["read", str(shared / "releases"), str(tmp_path / "stranger")], "took no part in the releases"),
         (["read", str(tmp_path / "nothing"), str(shared / "nodes" / "node-1")], "does not exist"),
     ):
         assert run(["vendors", *arguments, *(out if arguments[0] == "share" else [])]) == 2

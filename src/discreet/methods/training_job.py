@@ -130,7 +130,7 @@ class Description:
         if type(self.seed) is not int or not 0 <= self.seed <= _MAX_SEED:
             raise DiscreetError("the seed of a training is a whole number from 0 to 2^63 - 1")
         if type(self.simulated) is not bool:
-            raise DiscreetError("a training is simulated, or it is not")
+            raise DiscreetError("'simulated' must be true or false")
         if not all(np.isfinite(values).all() for values in (self.centre, *self.fixed.values())):
             raise DiscreetError("the description of the training has numbers that are not finite")
 

@@ -163,5 +163,5 @@ def _schedule(store: ServerStore, epoch: timedelta | None) -> Schedule:
     schedule = Schedule(datetime.fromisoformat(fields["start"]), timedelta(seconds=fields["length_seconds"]))
     if epoch not in (None, schedule.length):
         store.close()
-        raise DiscreetError(f"the epochs of this database last {schedule.length}, which devices have paid by; keep it")
+        raise DiscreetError(f"the epochs of this database last {schedule.length}, and devices count by them; keep that")
     return schedule

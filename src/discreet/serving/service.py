@@ -211,7 +211,7 @@ class Service:
             )
         interest = self.model.interest(counts, clicks if self._terms.counts_clicks else None, len(asked.sketches))
         if not np.isfinite(interest).all():
-            raise RequestRefusal(422, "these sketches give no interest that can be ranked with")
+            raise RequestRefusal(422, "no interest can be computed from these sketches")
         return interest
 
     def _summed(self, sketches: Sequence[Sketch]) -> tuple[NDArray[np.int64], int]:

@@ -95,7 +95,7 @@ class SketchTerms:
     def require_clicks(self, clicks: int | None) -> None:
         """Refuse a number of clicks where lengths are hidden, and its absence where they are not."""
         if self.counts_clicks and clicks is None:
-            raise RequestRefusal(422, "clicks: here the number of clicks is public under the guarantee; say it")
+            raise RequestRefusal(422, "clicks: here the number of clicks is public under the guarantee; send it")
         if not self.counts_clicks and clicks is not None:
             raise RequestRefusal(422, "clicks: here the number of clicks is hidden under the guarantee; send null")
 

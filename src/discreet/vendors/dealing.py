@@ -78,7 +78,7 @@ def by_genre(ratings: Ratings, vendors: int, seed: int) -> Integers:
     """Each user's vendor: vendors stand for genres, and take those who rate these most above average, in turns."""
     genres = sorted({genre for of_item in ratings.items.genres for genre in of_item})
     if len(genres) < 2:
-        raise DiscreetError(f"{ratings.name}: its items have no genres to part vendors by; use another partition")
+        raise DiscreetError(f"{ratings.name}: its items have no genres to divide vendors by; use another partition")
     flags = np.array([[genre in of_item for genre in genres] for of_item in ratings.items.genres], np.float64)
     seen = csr_array((np.ones(len(ratings)), (ratings.user, ratings.item)), shape=(len(ratings.users), len(flags)))
     counts = seen @ flags
@@ -96,7 +96,7 @@ def by_taste(ratings: Ratings, vendors: int, seed: int) -> Integers:
     users, items = len(ratings.users), len(ratings.items)
     rank = min(_DIRECTIONS, users - 1, items - 1)
     if rank < 1:
-        raise DiscreetError(f"{ratings.name}: has too few users or items to tell tastes")
+        raise DiscreetError(f"{ratings.name}: has too few users or items to find tastes")
     value = ratings.value - ratings.value.mean(dtype=np.float64)
     for index, count in ((ratings.item, items), (ratings.user, users)):
         value = value - (np.bincount(index, value, count) / (np.bincount(index, minlength=count) + _STRENGTH))[index]

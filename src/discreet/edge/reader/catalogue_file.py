@@ -58,7 +58,7 @@ class Contents:
         first = len(fields["front"])
         front_popularity = fields.get("front_popularity", [0.0] * first)
         if len(fields["front_bases"]) != first or len(front_popularity) != first:
-            raise DiscreetError("the articles to show first have not one base score each")
+            raise DiscreetError("the articles to show first need one base score each")
         shown = zip(fields["front"], fields["front_bases"], front_popularity, strict=True)
         front = tuple(Article.from_json(article, base, terms, popularity) for article, base, popularity in shown)
         _require_distinct(front)

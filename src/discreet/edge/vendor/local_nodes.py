@@ -66,7 +66,7 @@ def vendor_nodes(folder: Path, files: Sequence[Path], max_epsilon: float, noise:
 def _check_nodes(folder: Path, wanted: dict[int, tuple[Path, tuple[int, int]]]) -> None:
     nodes = {number: read_node(path) for number, path in node_folders(folder).items()}
     if {number: (node.data.resolve(), node.part_of()) for number, node in nodes.items()} != wanted:
-        raise InputError(folder, f"has not the nodes of these {len(wanted)} vendors; choose another folder")
+        raise InputError(folder, f"does not have the nodes of these {len(wanted)} vendors; choose another folder")
 
 
 def hosts_in_process(folder: Path) -> tuple[dict[int, Answer], dict[int, bytes]]:

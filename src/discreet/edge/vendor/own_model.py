@@ -59,7 +59,7 @@ def open_reader(path: Path, folder: Path) -> ReleaseReader:
     releases = load_complete(path)
     given = ContributionRecord(folder / BOOK).given(releases.job)
     if [one.task for one in given] != [one.task for one in releases.asked]:
-        raise InputError(folder, f"its vendor has not given to the releases in {path}, so it cannot take off its own")
+        raise InputError(folder, f"its vendor took no part in the releases of {path}, so it cannot take off its own")
     return ReleaseReader(releases, tuple(given))
 
 

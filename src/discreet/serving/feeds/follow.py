@@ -187,7 +187,7 @@ def check_feeds(addresses: Sequence[str], now: int) -> list[tuple[str, Feed]]:
     for address in map(require_address, addresses):
         fetched = fetch(address, Version())
         if fetched is None:
-            raise DiscreetError(f"{address}: says that it is unchanged to one who does not know it")
+            raise DiscreetError(f"{address}: answers that it is unchanged, but it was never read before")
         feed = read_feed(fetched.body, fetched.address, now)
         if not feed.articles:
             why = f" ({feed.problems[0]})" if feed.problems else ""

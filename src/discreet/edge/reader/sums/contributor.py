@@ -233,4 +233,4 @@ class ContributorInMemory(Contributor):
 
 
 def _no_cells(_task: Task, _window: int) -> Sequence[str]:
-    raise DiscreetError("nobody says what its values stand for")
+    raise DiscreetError("its terms do not say what its values stand for")
