@@ -11,8 +11,8 @@ from contextlib import contextmanager
 import pytest
 from dap_site import START, WINDOW, LocalPeer, Site, example_task
 
+from discreet.aggregation.aggregator_noise import noise_deviation
 from discreet.aggregation.dap import messages as m
-from discreet.aggregation.noise import noise_deviation
 
 VALUES = (0, 1, 1)
 MAX_POINTS = 400

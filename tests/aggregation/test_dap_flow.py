@@ -9,6 +9,7 @@ from dap_site import COLLECTOR_TOKEN, LEADER, LEADER_TOKEN, START, WINDOW, Local
 from sqlalchemy import func, select
 from starlette.testclient import TestClient
 
+from discreet.aggregation.aggregator_noise import noise_deviation
 from discreet.aggregation.contribution import Contribution
 from discreet.aggregation.dap import messages as m
 from discreet.aggregation.dap import tables
@@ -16,7 +17,6 @@ from discreet.aggregation.dap.client import ReportRefusedError
 from discreet.aggregation.dap.hpke import generate_key
 from discreet.aggregation.dap.problems import ProblemType, encode_id
 from discreet.aggregation.dap.transport import PeerError
-from discreet.aggregation.noise import noise_deviation
 from discreet.errors import DiscreetError
 
 

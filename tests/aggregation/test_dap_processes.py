@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 from dap_processes import PATIENCE, Deployment
 
+from discreet.aggregation.aggregator_noise import noise_deviation
 from discreet.aggregation.contribution import Contribution
 from discreet.aggregation.dap import messages as m
 from discreet.aggregation.dap.client import Client
 from discreet.aggregation.dap.dap_sums import DapSums
 from discreet.aggregation.dap.problems import encode_id
 from discreet.aggregation.dap.transport import PeerError
-from discreet.aggregation.noise import noise_deviation
 from discreet.aggregation.sums import PlainSums
 from discreet.errors import DiscreetError
 from discreet.nodes.flower.certificates import write_certificates

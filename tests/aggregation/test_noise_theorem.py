@@ -1,4 +1,4 @@
-"""The theorem of `aggregation/noise.py`: one aggregator's noise suffices, by enumeration, peers and audits."""
+"""The theorem of `aggregator_noise`: one aggregator's noise suffices, by enumeration, peers and audits."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from discreet.aggregation.aggregator_noise import add_to_share, noise_deviation, share_noise, signed
 from discreet.aggregation.contribution import Contribution
-from discreet.aggregation.noise import add_to_share, noise_deviation, share_noise, signed
 from discreet.aggregation.prio3.fields import FIELD64, FIELD128, Field
 from discreet.aggregation.sums import PlainSums
 from discreet.errors import DiscreetError

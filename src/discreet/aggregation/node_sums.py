@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.aggregation.aggregator_noise import AGGREGATORS, share_noise
 from discreet.aggregation.contribution import Contribution
-from discreet.aggregation.noise import AGGREGATORS, share_noise
 from discreet.aggregation.secure_sum.in_process_sum import run_round
 from discreet.aggregation.secure_sum.keys import Identity
 from discreet.aggregation.secure_sum.sum_plan import SumPlan

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from discreet.aggregation.aggregator_noise import AGGREGATORS, share_noise
 from discreet.aggregation.contribution import Contribution
-from discreet.aggregation.noise import AGGREGATORS, share_noise
 from discreet.aggregation.task import Task
 from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Guarantee

@@ -207,7 +207,7 @@ class Task:
         return accounting.ZCDpEvent(gaussian_rho(float(self.noise_scale) / self.sensitivity.l2) * (1 + 1e-9))
 
     def guarantee(self) -> Guarantee:
-        """What one window, or one day, costs a reader; the theorem is in `aggregation.noise`."""
+        """What one window, or one day, costs a reader; the theorem is in `aggregation.aggregator_noise`."""
         return Guarantee(
             epsilon=self.epsilon,
             delta=self.delta,

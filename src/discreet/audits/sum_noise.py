@@ -12,7 +12,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.aggregation.noise import add_to_share, share_noise, signed
+from discreet.aggregation.aggregator_noise import add_to_share, share_noise, signed
 from discreet.aggregation.task import Kind, NoiseKind, Task
 from discreet.audits.audit_registry import Audit, register
 from discreet.audits.black_box import BlackBox

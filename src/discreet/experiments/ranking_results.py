@@ -67,7 +67,7 @@ class MethodResult:
         if self.epsilon is None:
             return name
         failed = self.guarantee is not None and self.guarantee.claimed_epsilon is not None
-        return f"{name}, {'claimed ' if failed else ''}ε {number(self.epsilon)}"
+        return f"{name}, {'claimed ' if failed else ''}ε {shown_epsilon(self.epsilon)}"
 
     @property
     def lifetime_epsilon(self) -> float:
@@ -213,11 +213,6 @@ class Comparison(Tabular):
         if reused := [result.label for result in self.results if result.reused]:
             notes.append(f"Reused from an earlier comparison: {'; '.join(reused)} (--fresh measures again).")
         return notes
-
-
-def number(epsilon: float) -> str:
-    """An ε for people to read, never below the truth."""
-    return shown_epsilon(epsilon)
 
 
 def _same_impressions(one: RankingMetrics, other: RankingMetrics) -> bool:

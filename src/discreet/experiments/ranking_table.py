@@ -14,9 +14,9 @@ from rich.text import Text
 from discreet.evaluation.grid import Grid
 from discreet.evaluation.metrics import METRICS
 from discreet.evaluation.uncertainty import Difference
-from discreet.experiments.ranking_results import Comparison, MethodResult, number
+from discreet.experiments.ranking_results import Comparison, MethodResult
 from discreet.experiments.report import Page
-from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Unit
+from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Unit, shown_epsilon
 from discreet.tabular import markdown_line
 
 METRIC_TITLES = {
@@ -151,11 +151,11 @@ def in_words(guarantee: Guarantee | None) -> str:
         factor = f" ≈ {math.exp(guarantee.epsilon):.3g}" if guarantee.epsilon < 10 else ""
         truth = (
             f"{change} changes the probability of {where} by at most a factor of"
-            f" e^{number(guarantee.epsilon)}{factor}{delta}"
+            f" e^{shown_epsilon(guarantee.epsilon)}{factor}{delta}"
         )
     made_by = f"({guarantee.mechanism}, version {guarantee.version})"
     if guarantee.claimed_epsilon is not None:
-        opening = f"The published claim of ε = {number(guarantee.claimed_epsilon)} does not hold. What holds"
+        opening = f"The published claim of ε = {shown_epsilon(guarantee.claimed_epsilon)} does not hold. What holds"
     else:
         opening = "Unprotected" if math.isinf(guarantee.epsilon) else "Proved"
     return f"{opening}: {truth} {made_by}."
@@ -191,10 +191,10 @@ def _where(guarantee: Guarantee) -> str:
 def _true_epsilon(result: MethodResult) -> str:
     guarantee = result.guarantee
     if guarantee is None:
-        return "–" if result.epsilon is None else number(result.lifetime_epsilon)
+        return "–" if result.epsilon is None else shown_epsilon(result.lifetime_epsilon)
     scope = "" if guarantee.scope is Scope.LIFETIME else f" {guarantee.scope}"
-    claim = "" if guarantee.claimed_epsilon is None else f" (claimed {number(guarantee.claimed_epsilon)})"
-    return f"{number(guarantee.epsilon)}{scope}{claim}"
+    claim = "" if guarantee.claimed_epsilon is None else f" (claimed {shown_epsilon(guarantee.claimed_epsilon)})"
+    return f"{shown_epsilon(guarantee.epsilon)}{scope}{claim}"
 
 
 def _difference(result: MethodResult, reference: MethodResult) -> str:

@@ -4,9 +4,9 @@
 was made. If its aggregator collected one again, it would draw fresh noise, and whoever sees both sums can average the
 noise away. So a restored aggregator never collects a window that had begun when it was restored: it writes down when
 that was, in the same step that makes the database usable, and at every start forgets all windows up to then. What
-devices sent for these windows is lost; what they send afterwards counts. The theorem (`aggregation.noise`) asks of an
-honest aggregator that it tells one share of a window only: each restored aggregator keeps to it by itself, whatever the
-other one does.
+devices sent for these windows is lost; what they send afterwards counts. The theorem (`aggregation.aggregator_noise`)
+asks of an honest aggregator that it tells one share of a window only: each restored aggregator keeps to it by itself,
+whatever the other one does.
 
 Two things no program can see: a backup that is restored twice, and an old machine that goes on running with the
 restored one.

@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from discreet.aggregation.aggregator_noise import signed
 from discreet.aggregation.dap.agreement import PublicTask
 from discreet.aggregation.dap.hpke import HpkeKey, aggregate_share_info, unseal
 from discreet.aggregation.dap.messages import CollectionJobReq, CollectionJobResp, Role
 from discreet.aggregation.dap.problems import ProblemType, encode_id
 from discreet.aggregation.dap.transport import Peer, PeerError
 from discreet.aggregation.dap.wire import MessageError
-from discreet.aggregation.noise import signed
 from discreet.aggregation.sums import NoisySum
 from discreet.aggregation.task import Task
 from discreet.errors import DiscreetError

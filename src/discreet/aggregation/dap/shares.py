@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
+from discreet.aggregation.aggregator_noise import add_to_share, share_noise
 from discreet.aggregation.dap.aggregator_store import MAX_SKEW_SECONDS, Words
 from discreet.aggregation.dap.agreement import Agreement
 from discreet.aggregation.dap.hpke import DecryptError, HpkeKey, aggregate_share_info, input_share_info, seal, unseal
@@ -18,7 +19,6 @@ from discreet.aggregation.dap.messages import (
     Role,
 )
 from discreet.aggregation.dap.wire import MessageError
-from discreet.aggregation.noise import add_to_share, share_noise
 from discreet.aggregation.prio3 import VerifierInput
 from discreet.errors import DiscreetError
 from discreet.privacy.noise import Noise

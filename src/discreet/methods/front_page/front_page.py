@@ -52,7 +52,7 @@ class FrontPage(Method):
 
     **Proof.** The cells of a day's windows, one after the other, are one vector of whole numbers. Without the reader's
     contributions it moves by at most k in L1: a click is in one cell, of a window of its own day. The honest
-    aggregator's noise alone makes each window private (`aggregation.noise`), and the noises of all cells are
+    aggregator's noise alone makes each window private (`aggregation.aggregator_noise`), and the noises of all cells are
     independent, so the likelihood of what is seen changes by e^{k·ε₁/k} at most; that cells and later windows are
     chosen by what was seen before changes nothing, since the reader's device keeps the limit whatever they are. The
     weights' sum moves by at most Δ₂ in L1, and its likelihood by e^{ε₂}; the head's sum moves by at most Δ₃ in L2,

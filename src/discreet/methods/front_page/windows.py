@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from discreet.aggregation.noise import noise_deviation
+from discreet.aggregation.aggregator_noise import noise_deviation
 from discreet.aggregation.sums import PlainSums
 from discreet.aggregation.task import OF_EACH_WINDOW, Kind, Per, Task
 from discreet.data.news import Impressions

@@ -75,9 +75,7 @@ class DPFedRec(Federated):
         check_clip(self.name, self.clip)
         check_delta(self.name, self.delta)
         if self.delta and self.laplace_scale is not None:
-            raise DiscreetError(
-                f"{self.name}: with a delta the noise is Gaussian; leave out laplace_scale"
-            )
+            raise DiscreetError(f"{self.name}: with a delta the noise is Gaussian; leave out laplace_scale")
         claim = claimed_by_scale(self.name, self.laplace_scale, self.clip, self.epsilon, self.calibration)
         object.__setattr__(self, "epsilon", claim)
 

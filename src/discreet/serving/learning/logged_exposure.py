@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, delete, select
 
-from discreet.aggregation.noise import noise_deviation
+from discreet.aggregation.aggregator_noise import noise_deviation
 from discreet.aggregation.task import DAY, Task
 from discreet.methods.front_page.held import is_due
 from discreet.serving.database_tables import articles, due, exposure, pending

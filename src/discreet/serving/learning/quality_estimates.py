@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from discreet.aggregation.noise import noise_deviation
+from discreet.aggregation.aggregator_noise import noise_deviation
 from discreet.aggregation.task import DAY, Kind, Per, Task
 from discreet.protocol.quality_cells import LATTICE, MAX_TOTAL, MEASURE, METRICS, quality_cells
 from discreet.serving.learning.experiment import Experiment

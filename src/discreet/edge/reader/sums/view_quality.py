@@ -11,7 +11,8 @@ and zeros for what there is not. Sums over readers then give means over readers:
 reader who has an AUC, so their sum counts these readers, and no reader is counted in the clear.
 
 **Theorem.** The values of a window sum to at most 3M, whatever was shown and clicked. So with discrete Laplace noise of
-scale 3M/ε of each aggregator a window is ε-differentially private for a reader, in the sense of `aggregation.noise`.
+scale 3M/ε of each aggregator a window is ε-differentially private for a reader, in the sense of
+`aggregation.aggregator_noise`.
 
 **Proof.** Each of a, g, c is in [0, 1] and is rounded to a whole number x of [0, M]. The pairs are x and M − x, or zero
 twice: each sums to M or to 0. Together: M + M + M. With arms a device gives the five values of the one arm that it is
