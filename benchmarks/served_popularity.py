@@ -57,7 +57,8 @@ def main() -> int:
             )
             found["served"].append(_auc(own + served_rates(week, dev), dev))
             week.close()
-        print(f"draw {seed}: {time.process_time() - began:.0f} s of processor time", flush=True)
+        both = ", ".join(f"{name} {found[name][-1].mean():.4f}" for name in ("simulator", "served"))
+        print(f"draw {seed}: {both}; {time.process_time() - began:.0f} s of processor time", flush=True)
     print(
         f"\n{options.readers:,} readers, {len(dev):,} impressions, ε = {options.epsilon:g} a day, {options.seeds} draws"
     )
