@@ -1,6 +1,7 @@
 """Modules and names that docstrings and documentation mention are there."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -29,3 +30,26 @@ def test_every_module_that_is_named_is_there():
         if name.split(".")[0] in packages and not name.endswith(FILES) and not known(name.split("."))
     ]
     assert wrong == []
+
+
+MEANT = {
+    "attention",
+    "backup",
+    "dp_fedavg",
+    "fednewsrec",
+    "float_noise",
+    "front_page",
+    "reproduce",
+    "retrain",
+    "status",
+}
+"""Files that belong together and share a name: a command or an audit, and what it runs; a paper's two parts."""
+
+
+def test_files_and_public_classes_do_not_share_names():
+    files = [path for path in PACKAGE.rglob("*.py") if path.stem != "__init__"]
+    classes = [
+        name for path in files for name in re.findall(r"^class ([A-Z]\w*)", path.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert {name for name, count in Counter(classes).items() if count > 1} == set()
+    assert {name for name, count in Counter(path.stem for path in files).items() if count > 1} <= MEANT

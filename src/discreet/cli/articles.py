@@ -104,12 +104,12 @@ def shown(
     """
     from pydantic import ValidationError
 
-    from discreet.serving.api_messages import ShownSlate
+    from discreet.serving.api_messages import SlateCount
 
-    slates: list[ShownSlate] = []
+    slates: list[SlateCount] = []
     for number, line in enumerate(_lines(file), start=1):
         try:
-            slates += [ShownSlate.model_validate_json(line)] if line.strip() else []
+            slates += [SlateCount.model_validate_json(line)] if line.strip() else []
         except ValidationError as error:
             raise DiscreetError(f"{file}, line {number}: no slate ({error.errors()[0]['msg']})") from None
     administration(server, admin_token_file, database).add_slates(slates)

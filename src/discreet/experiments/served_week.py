@@ -28,7 +28,7 @@ from discreet.data.shown_articles import ShownArticles
 from discreet.edge.reader.sums.contributor import ContributorInMemory
 from discreet.edge.reader.sums.floors import Floors
 from discreet.methods.front_page.windows import popularity_task
-from discreet.serving.learning.logged_exposure import Slate, add_slates
+from discreet.serving.learning.logged_exposure import LoggedSlate, add_slates
 from discreet.serving.learning.window_learner import WindowLearner
 from discreet.serving.public_tasks import window_file
 from discreet.serving.server import open_service
@@ -161,13 +161,13 @@ def served_rates(week: ServedWeek, impressions: Impressions) -> NDArray[np.float
     return found
 
 
-def _slates(parts: Sequence[Impressions], ids: Sequence[str], task: Task) -> dict[int, list[Slate]]:
+def _slates(parts: Sequence[Impressions], ids: Sequence[str], task: Task) -> dict[int, list[LoggedSlate]]:
     """What was shown in each window."""
-    found: defaultdict[int, list[Slate]] = defaultdict(list)
+    found: defaultdict[int, list[LoggedSlate]] = defaultdict(list)
     for part in parts:
         for i, window in enumerate(((part.time - task.start) // task.window_seconds).tolist()):
             shown = part.shown[part.slate[i] : part.slate[i + 1]].tolist()
-            found[window].append(Slate(tuple(ids[row] for row in shown)))
+            found[window].append(LoggedSlate(tuple(ids[row] for row in shown)))
     return found
 
 

@@ -83,7 +83,7 @@ def administration(service: Service, token: str, metrics: Metrics) -> APIRouter:
     @router.post(
         "/slates",
         responses={**refused, **some(409, 413, 415, 422, 503)},
-        openapi_extra=body_of("ShownSlate", array=True),
+        openapi_extra=body_of("SlateCount", array=True),
     )
     async def add_slates(request: Request) -> dict[str, int]:
         """Tell which articles your own pages showed together, and how often. No reader is in it."""

@@ -16,10 +16,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from discreet.database import problem_of, shown_database
 from discreet.errors import DiscreetError
-from discreet.serving.api_messages import NewArticle, ShownSlate
+from discreet.serving.api_messages import NewArticle, SlateCount
 from discreet.serving.database_tables import open_engine
 from discreet.serving.feeds.follow import waiting
-from discreet.serving.learning.logged_exposure import Slate, add_slates
+from discreet.serving.learning.logged_exposure import LoggedSlate, add_slates
 from discreet.serving.learning.model_versions import ModelVersions
 from discreet.serving.server_store import EXPIRED, ServerStore
 from discreet.serving.status import read_status, require_status
@@ -44,7 +44,7 @@ class Administration(Protocol):
         """Articles in a state, or in any, in the order of their ids."""
         ...
 
-    def add_slates(self, slates: Sequence[ShownSlate]) -> None:
+    def add_slates(self, slates: Sequence[SlateCount]) -> None:
         """Tell which slates were shown."""
         ...
 
@@ -91,9 +91,9 @@ class OfDatabase:
             yield from (dict(row._mapping) for row in rows)
             after = rows[-1].id
 
-    def add_slates(self, slates: Sequence[ShownSlate]) -> None:
+    def add_slates(self, slates: Sequence[SlateCount]) -> None:
         """Count slates, for servers that were started with --exposure logged."""
-        self._done(lambda: add_slates(self._store, (Slate(tuple(one.articles), one.shown) for one in slates)))
+        self._done(lambda: add_slates(self._store, (LoggedSlate(tuple(one.articles), one.shown) for one in slates)))
 
     def status(self) -> dict[str, Any]:
         """From the database alone: what else a running server knows is not in it."""
@@ -155,7 +155,7 @@ class OfServer:
             yield from found["articles"]
             after = found["next"]
 
-    def add_slates(self, slates: Sequence[ShownSlate]) -> None:
+    def add_slates(self, slates: Sequence[SlateCount]) -> None:
         """Post slates, some at a time."""
         for start in range(0, len(slates), _AT_ONCE):
             self._ask("POST", "/slates", [slate.model_dump() for slate in slates[start : start + _AT_ONCE]])

@@ -122,7 +122,7 @@ class NewArticle(ApiMessage):
     )
 
 
-class ShownSlate(ApiMessage):
+class SlateCount(ApiMessage):
     """Articles that a page of the publisher showed together, and how often."""
 
     articles: list[ArticleId] = Field(min_length=1, max_length=1000)
@@ -132,7 +132,7 @@ class ShownSlate(ApiMessage):
 Report = Annotated[LabelReport | SketchReport, Field(discriminator="kind")]
 REPORT: TypeAdapter[LabelReport | SketchReport] = TypeAdapter(Report)
 NEW_ARTICLES: TypeAdapter[list[NewArticle]] = TypeAdapter(Annotated[list[NewArticle], Field(max_length=5000)])
-SHOWN_SLATES: TypeAdapter[list[ShownSlate]] = TypeAdapter(Annotated[list[ShownSlate], Field(max_length=5000)])
+SHOWN_SLATES: TypeAdapter[list[SlateCount]] = TypeAdapter(Annotated[list[SlateCount], Field(max_length=5000)])
 
 
 class StoredArticle(BaseModel):

@@ -83,7 +83,7 @@ def create_app(
     _errors(app)
     if extend is not None:
         extend(app)
-    with_shared_parts(app, [m.RecommendRequest, m.LabelReport, m.SketchReport, m.NewArticle, m.ShownSlate])
+    with_shared_parts(app, [m.RecommendRequest, m.LabelReport, m.SketchReport, m.NewArticle, m.SlateCount])
     direct = {("POST", ranking.path): ranking.app}
     direct |= {("GET", route.path): route.app for route in app.router.routes if isinstance(route, PolledRoute)}
     return Gate(app, limits, metrics, proxies, direct, connects_to(service.offer.tasks), foreign)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from discreet.database.batches import batches
+from discreet.database.queue_batches import batches
 from discreet.serving.logs import log_seldom
 from discreet.serving.refusal import RequestRefusal
 from discreet.serving.server_store import KeptReport, Outcome, ServerStore

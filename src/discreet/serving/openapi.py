@@ -35,7 +35,7 @@ EXAMPLES: dict[str, Any] = {
         "slate": {"id": "00112233445566778899aabbccddeeff", "articles": ["N1", "N2"], "signature": "c2lnbmF0dXJl"},
         "release": "RHIBAAAAAAA=",
     },
-    "ShownSlate": [{"articles": ["N1", "N2", "N43"], "shown": 120}],
+    "SlateCount": [{"articles": ["N1", "N2", "N43"], "shown": 120}],
     "NewArticle": [{"id": "N43", "title": "Harbour opens a new pier", "category": "local", "published": 1573257600}],
 }
 

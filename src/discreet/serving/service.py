@@ -22,14 +22,14 @@ from discreet.serving.api_messages import (
     LabelReport,
     NewArticle,
     RecommendRequest,
-    ShownSlate,
     Sketch,
     SketchReport,
+    SlateCount,
 )
 from discreet.serving.catalogue_pages import Sent
 from discreet.serving.feeds.follow import Feeds, waiting
 from discreet.serving.journal import Journal
-from discreet.serving.learning.logged_exposure import Slate, add_slates
+from discreet.serving.learning.logged_exposure import LoggedSlate, add_slates
 from discreet.serving.learning.model_versions import ModelVersions
 from discreet.serving.lease import Lease
 from discreet.serving.model import Served
@@ -178,11 +178,11 @@ class Service:
             raise RequestRefusal(404, "no article has this id")
         self.updater.wake()
 
-    def add_slates(self, slates: Sequence[ShownSlate]) -> None:
+    def add_slates(self, slates: Sequence[SlateCount]) -> None:
         """Count slates that the publisher has shown."""
         if not self.takes_slates:
             raise RequestRefusal(409, "this server estimates what was shown; start it with --exposure logged")
-        add_slates(self.store, (Slate(tuple(slate.articles), slate.shown) for slate in slates))
+        add_slates(self.store, (LoggedSlate(tuple(slate.articles), slate.shown) for slate in slates))
 
     def listing(self, state: str | None, after: str, limit: int) -> list[dict[str, object]]:
         """Articles with their states, in the order of their ids."""

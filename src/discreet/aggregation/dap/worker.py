@@ -12,7 +12,7 @@ from discreet.aggregation.dap.collection import CollectionJobs
 from discreet.aggregation.dap.leader import Leader, Upload
 from discreet.aggregation.dap.leader_store import LeaderStore
 from discreet.aggregation.dap.messages import ReportError
-from discreet.database.batches import batches
+from discreet.database.queue_batches import batches
 from discreet.errors import DiscreetError
 
 KEEP_SECONDS = 5.0

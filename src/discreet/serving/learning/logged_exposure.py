@@ -24,14 +24,14 @@ from discreet.serving.server_store import LISTED, ServerStore
 
 
 @dataclass(frozen=True)
-class Slate:
+class LoggedSlate:
     """Articles that were shown together, and how often."""
 
     articles: tuple[str, ...]
     shown: int = 1
 
 
-def add_slates(store: ServerStore, slates: Iterable[Slate]) -> None:
+def add_slates(store: ServerStore, slates: Iterable[LoggedSlate]) -> None:
     """Add slates that were sent to the totals; an article that is twice in a slate counts once."""
     more: defaultdict[str, float] = defaultdict(float)
     for slate in slates:
