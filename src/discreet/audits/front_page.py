@@ -136,7 +136,8 @@ def _weights_length(clicks: int, spread: float) -> int:
     mine, task = _first_day(data), TrainingTask(data, "hashed")
     rates = spread * np.random.default_rng(clicks).normal(size=len(mine.shown))
     features = np.column_stack((device_features(task, PublicArticles.of(task), mine), rates))
-    return int(np.abs(weight_contributions(mine, features, WITH_POPULARITY)).sum())
+    candidates = (WITH_POPULARITY, -WITH_POPULARITY)
+    return max(int(np.abs(weight_contributions(mine, features, weights)).sum()) for weights in candidates)
 
 
 def _head_length(clicks: int, clipping: Clipping) -> float:

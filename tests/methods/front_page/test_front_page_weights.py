@@ -54,12 +54,14 @@ def rows_of(clicks):
     task, split = TrainingTask(data, "hashed"), data.splits["train"]
     first = split.select(split.time < 86400)
     known = np.column_stack((device_features(task, PublicArticles.of(task), first), np.zeros(len(first.shown))))
-    return dict(zip(np.unique(first.reader).tolist(), weight_contributions(first, known, WITH_POPULARITY), strict=True))
+    return dict(
+        zip(np.unique(first.reader).tolist(), weight_contributions(first, known, -WITH_POPULARITY), strict=True)
+    )
 
 
 @pytest.mark.parametrize("clicks", [0, 1, 2])
 def test_a_contribution_is_at_most_as_long_as_the_noise_is_made_for(clicks):
-    assert max(np.abs(row).sum() for row in rows_of(clicks).values()) <= SENSITIVITY == MAX_LENGTH * UNIT
+    assert max(np.abs(row).sum() for row in rows_of(clicks).values()) <= SENSITIVITY == (MAX_LENGTH + 1) * UNIT
 
 
 def test_a_reader_without_clicks_contributes_zeros_and_moves_nobody_else():
@@ -84,9 +86,9 @@ def test_the_audit_finds_the_bound_and_nothing_above_it():
 
 def test_other_weights_are_learnt(task, features):
     train = task.data.splits["train"]
-    wanted = WITH_POPULARITY * [1.0, 1.0, 2.0, 0.0, 1.0, 0.5]
+    wanted = WITH_POPULARITY * [1.0, 1.0, 3.0, -2.0, 1.0, 1.0]
     found = learn_weights(chosen_by(wanted, train, features), features, math.inf, 1.0, 1, SimulatedNoise(0))
-    before, after = (np.abs(weights - wanted)[[2, 3, 5]] for weights in (WITH_POPULARITY, found))
+    before, after = (np.abs(weights - wanted)[[2, 3]] for weights in (WITH_POPULARITY, found))
     assert (after < 0.7 * before).all()
 
 
@@ -111,9 +113,21 @@ def test_noise_alone_speaks_against_the_public_weights_one_time_in_a_hundred():
         known = WeightPosterior()
         for _day in range(3):
             pull = rng.multivariate_normal(np.zeros(6), 50 * FISHER) / np.sqrt(np.diag(FISHER)) + rng.normal(0, 9, 6)
-            known.update(pull, 81.0, WITH_POPULARITY, FISHER, 50)
+            known.update(np.append(pull, 0.0), 81.0, WITH_POPULARITY, FISHER, 50)
         found += known.is_beyond_chance
     assert found <= 10 + 4 * math.sqrt(10)
+
+
+def test_a_candidate_that_does_not_rank_better_does_not_rank():
+    known = WeightPosterior()
+    away = WITH_POPULARITY * 1.5
+    far = 1000 * FISHER @ (away - WITH_POPULARITY) / np.sqrt(np.diag(FISHER))
+    known.update(np.append(far, 0.0), 0.0, WITH_POPULARITY, FISHER, 1000)
+    assert not np.array_equal(known.candidate, WITH_POPULARITY)
+    assert np.array_equal(known.weights, WITH_POPULARITY)
+    for gain, ranks in ((-100.0, False), (110.0, False), (100.0, True)):
+        known.update(np.append(np.zeros(6), gain), 0.0, known.candidate, FISHER, 1000)
+        assert np.array_equal(known.weights, known.candidate) == ranks
 
 
 def test_what_slates_tell_of_public_features_is_public():
