@@ -35,7 +35,7 @@ from discreet.methods.method import TrainingTask
 from discreet.privacy.noise import SimulatedNoise, rounded_up
 from discreet.serving.learning.sum_popularity import expected_shares
 
-HOUR, LISTED, STEPS = 3600, DAY, 600
+HOUR, LISTED, STEPS = 3600, DAY, 120
 """Seconds of a window; for how long an article is listed after it was last shown; steps of the lattice in a click."""
 CASES = ("known", "estimated", "contributed", "residual")
 PERSONAL = 0.45
@@ -65,7 +65,8 @@ def rates_of_last_day(site, case, epsilon, seed):
     size = len(site.task.data.articles)
     moved = {"residual": 2, "contributed": 2}.get(case, 1)
     scale = 0.0 if math.isinf(epsilon) else moved / epsilon
-    learnt = ClickRates(CountLikelihood(scale), PublicArticles.of(site.task).text)
+    steps = STEPS if case == "residual" else 1
+    learnt = ClickRates(CountLikelihood(scale * steps, steps), PublicArticles.of(site.task).text)
     last, found, day, given = site.last_shown.copy(), np.zeros(len(dev.shown)), -1, set()
     owner = np.repeat(dev.time // HOUR, dev.slate_sizes)
     first, end = (int(f(np.concatenate([p.time for p in site.parts]))) for f in (np.min, np.max))
@@ -97,24 +98,24 @@ def rates_of_last_day(site, case, epsilon, seed):
         guess = count * expected_shares(rates[listed], PERSONAL)
         known = {"known": np.maximum(exposure[listed], 1e-3)}.get(case, guess)
         if case == "contributed":
-            noised = shows[listed] + noised_by(noise, scale, len(listed))
+            noised = shows[listed] + noise_of(noise, scale, STEPS, len(listed))
             variance = guess**2
             known = guess + (noised - guess) * variance / (variance + 4 * scale**2 + guess)
             known = np.maximum(known, 0.1 * guess)
         if case == "residual":
-            released = residual[listed] + noised_by(noise, scale, len(listed))
-            released += known * learnt.slate_clicks * np.exp(rates[listed])
+            released = residual[listed] + known * learnt.slate_clicks * np.exp(rates[listed])
         else:
-            released = clicks[listed] + noised_by(noise, scale, len(listed))
-        learnt.update(Window(begin + HOUR, listed, known, np.rint(released).astype(np.int64)))
+            released = clicks[listed]
+        released = np.rint(steps * (released + noise_of(noise, scale, steps, len(listed))))
+        learnt.update(Window(begin + HOUR, listed, known, released.astype(np.int64)))
     return found
 
 
-def noised_by(noise, scale, size):
-    """The noise of two aggregators, on the lattice."""
+def noise_of(noise, scale, steps, size):
+    """The noise of two aggregators, on a lattice of so many steps in a click."""
     if not scale:
         return np.zeros(size)
-    return sum(noise.discrete_laplace(rounded_up(Fraction(scale) * STEPS), size) for _ in range(2)) / STEPS
+    return sum(noise.discrete_laplace(rounded_up(Fraction(scale) * steps), size) for _ in range(2)) / steps
 
 
 def last_train_day(data):
