@@ -81,10 +81,10 @@ def refuse_stars(patch):
 def fail_over_ratings(patch):
     kept = contributions.opening
 
-    def failing(ratings, emphasis):
+    def failing(ratings, *public):
         if not len(ratings):
             raise ZeroDivisionError
-        return kept(ratings, emphasis)
+        return kept(ratings, *public)
 
     patch.setattr(contributions, "opening", failing)
 
