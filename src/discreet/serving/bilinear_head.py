@@ -9,6 +9,7 @@ sent in steps of 1/127 of the largest, and a device takes all of its clicks, whe
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,8 +26,9 @@ from discreet.models.bilinear import Bilinear
 from discreet.models.news_model import Titles
 from discreet.privacy.guarantee import Guarantee
 from discreet.serving.device_only import DeviceOnly
-from discreet.serving.model import Doubles, Floats, Timeless
-from discreet.serving.trained_titles import digest_of, trained_title_vectors
+from discreet.serving.model import Doubles, Floats
+from discreet.text.encode import encode_texts
+from discreet.text.word_vectors import unit_rows
 
 _AXES = 32
 
@@ -43,7 +45,7 @@ class AxisSpace:
     @cached_property
     def version(self) -> str:
         """Names the axes."""
-        return digest_of([self.axes])
+        return _digest([self.axes])
 
     def topics_of(self, vectors: Floats) -> NDArray[np.int64]:
         """The axis of each article."""
@@ -51,7 +53,7 @@ class AxisSpace:
 
 
 @dataclass(frozen=True, eq=False)
-class BilinearHead(Timeless, DeviceOnly):
+class BilinearHead(DeviceOnly):
     """A trained head.
 
     Attributes:
@@ -113,7 +115,7 @@ class BilinearHead(Timeless, DeviceOnly):
     @cached_property
     def version(self) -> str:
         """Names the head with its basis."""
-        return digest_of([self.head, self.prior, self.text_basis, self.topic_basis, self.text_centre])
+        return _digest([self.head, self.prior, self.text_basis, self.topic_basis, self.text_centre])
 
     @cached_property
     def _directions(self) -> tuple[Doubles, int]:
@@ -141,7 +143,14 @@ class BilinearHead(Timeless, DeviceOnly):
         """Articles from their titles and from their categories and sections."""
         if not titles:
             return np.zeros((0, len(self.head)), np.float32)
-        texts = trained_title_vectors(titles, self.text_source, self.text_centre)
+        encoded = encode_texts(list(titles), self.text_source).matrix
+        if encoded.shape[1] != len(self.text_centre):
+            raise DiscreetError(
+                f"title vectors from '{self.text_source}' have {encoded.shape[1]} dimensions here and had"
+                f" {len(self.text_centre)} in training; install what the run was trained with"
+            )
+        texts, titled = np.zeros_like(encoded), encoded.any(axis=1)
+        texts[titled] = unit_rows(encoded[titled] - self.text_centre)
         row = {name: number for number, name in enumerate(self.topics, start=1)}
         named = [row.get(both[self.by_section], 0) for both in topics] or [0] * len(titles)
         return np.asarray(texts @ self.text_basis + self.topic_basis[named], dtype=np.float32)
@@ -157,3 +166,20 @@ class BilinearHead(Timeless, DeviceOnly):
     def fixed_scores(self, vectors: Floats, categories: Sequence[str]) -> Doubles:
         """What everybody likes: bᵀt."""
         return np.asarray(vectors.astype(np.float64) @ self.prior)
+
+    def base_scores(
+        self,
+        fixed: Doubles,
+        published: NDArray[np.int64],
+        first_shown: NDArray[np.int64],
+        shows: NDArray[np.int64],
+        popularity: Doubles,
+        now: int,
+    ) -> Doubles:
+        """The fixed score: the head knows neither time nor popularity."""
+        return fixed
+
+
+def _digest(parts: Sequence[NDArray[np.generic]]) -> str:
+    content = b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
+    return hashlib.blake2b(content, digest_size=8).hexdigest()

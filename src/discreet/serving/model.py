@@ -113,22 +113,6 @@ class Served(Protocol):
         ...
 
 
-class Timeless:
-    """Base scores of a model that knows neither time nor popularity."""
-
-    def base_scores(
-        self,
-        fixed: Doubles,
-        published: NDArray[np.int64],
-        first_shown: NDArray[np.int64],
-        shows: NDArray[np.int64],
-        popularity: Doubles,
-        now: int,
-    ) -> Doubles:
-        """The fixed score."""
-        return fixed
-
-
 def load_served(folder: Path) -> Served:
     """The model of a run, or a DiscreetError if the run cannot be read or served."""
     from discreet.methods.click_reports.click_reports import ClickReports
