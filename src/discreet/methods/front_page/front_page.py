@@ -126,20 +126,27 @@ class FrontPage(Method):
         """The posterior after all windows of the train split, and the head after all its days."""
         train = task.data.splits["train"]
         learnt, share = self.popularity(task), self._head_share(task)
-        rates = known_rates(learnt, self._windows(task, [train], seed), train, 60 * self.window_minutes)
-        state = {**learnt.state(), "max_clicks": np.array([self._clicks(task)])}
+        windows, state = self._windows(task, [train], seed), {"max_clicks": np.array([self._clicks(task)])}
         if self.weights_share and len(train):
-            features = np.column_stack((device_features(task, PublicArticles.of(task), train), rates))
-            noise = SimulatedNoise(np.random.SeedSequence([seed, _WEIGHTS]))
-            clicking = min(1.0, learnt.slate_clicks * len(train) / _visits(train))
-            epsilon = self._weights_epsilon(task)
-            state["weights"] = learn_weights(train, features, epsilon, clicking, self._copies(task), noise)
+            state["weights"] = self._learn_weights(task, learnt, windows, seed)
+        for window in windows:
+            learnt.update(window)
+        state |= learnt.state()
         if share:
             noise = SimulatedNoise(np.random.SeedSequence([seed, _HEAD]))
             scores = self.device_scores(task, train)
             multiplier = self._head_multiplier(share)
             state |= learn_head(task, scores, multiplier, self._copies(task), noise, self.head_quantile)
         return state
+
+    def _learn_weights(self, task: TrainingTask, learnt: ClickRates, windows: Iterator[Window], seed: int) -> Floats:
+        """The weights after all days of the train split, and `learnt` after all its windows."""
+        train = task.data.splits["train"]
+        rates = known_rates(learnt, windows, train, 60 * self.window_minutes)
+        features = np.column_stack((device_features(task, PublicArticles.of(task), train), rates))
+        clicking = min(1.0, learnt.slate_clicks * len(train) / _visits(train))
+        noise = SimulatedNoise(np.random.SeedSequence([seed, _WEIGHTS]))
+        return learn_weights(train, features, self._weights_epsilon(task), clicking, self._copies(task), noise)
 
     def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
         """Device features with public weights, the head, and the log rate known when the impression's window began."""
