@@ -41,7 +41,7 @@ def test_a_trial_with_both_aggregators_inside(front_page_run, tmp_path):
     flags = ["--feed", str(tmp_path / "feed.csv"), "--helper", "embedded", "--config", str(tmp_path / "arms.toml")]
     (tmp_path / "arms.toml").write_text(EXPERIMENT)
     (tmp_path / "token").write_text(TOKEN)
-    flags += ["--exposure", "told", "--admin-token-file", str(tmp_path / "token")]
+    flags += ["--exposure", "logged", "--admin-token-file", str(tmp_path / "token")]
     ids = []
     for _ in range(2):  # a second start has the same task, unless its address is another
         with discreet_serve(tmp_path, str(front_page_run), *flags) as base:
@@ -78,7 +78,7 @@ def test_what_cannot_be_tried_is_refused(front_page_run, tmp_path, capsys):
     for wrong, why in (
         ([str(tmp_path / "exact"), "--helper", "embedded"], "no noise"),
         ([str(front_page_run), "--ranking", "server"], "rank by themselves"),
-        ([str(front_page_run), "--exposure", "told"], "needs sums"),
+        ([str(front_page_run), "--exposure", "logged"], "needs sums"),
         ([str(front_page_run), "--helper", "embedded", "--aggregate", "x.toml"], "leave --aggregate out"),
         ([str(front_page_run), "--helper", "embedded", "--host", "0.0.0.0"], "on one machine"),
     ):
