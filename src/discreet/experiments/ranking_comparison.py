@@ -77,9 +77,8 @@ def compare(
         else:
             measured[method, seed] = found
     todo = [_Job(training, seed, tuple(own), split, beyond) for (training, seed), own in trainings.items()]
-    if len(todo) > 1:
-        notice(f"{len(todo)} trainings, {min(jobs, len(todo))} at a time; {len(measured)} measured before")
     if jobs > 1 and len(todo) > 1:
+        notice(f"{len(todo)} trainings, {min(jobs, len(todo))} at a time; {len(measured)} measured before")
         done = side_by_side(_train_and_measure, task, todo, min(jobs, len(todo)))
         steps = track(done, "Comparing methods", total=len(todo))
     else:
