@@ -7,7 +7,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint const
 export OMP_WAIT_POLICY ?= PASSIVE
 export WITHOUT_GPU = import json; exit(any(need.startswith("nvidia-") for part in json.load(open(".venv/torch.json"))["install"] for need in part["metadata"].get("requires_dist", [])))
 
-.PHONY: demo test test-slow test-wheel lint docs bench clean help
+.PHONY: demo test test-long test-slow test-wheel lint docs bench clean help
 
 help:  ## Show this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -26,14 +26,14 @@ demo: $(READY)  ## A week of a front page that learns from sums, a report, and a
 	$(BIN)/discreet demo
 
 # One thread each: two workers fill two cores, and sums have the same order in every process.
-test test-slow test-wheel: export OMP_NUM_THREADS ?= 1
+test test-long test-slow test-wheel: export OMP_NUM_THREADS ?= 1
 
 STUTTERING := \
 	tests/browser/test_browser_page.py::test_reading_lifts_a_topic_at_once_and_asks_nothing \
 	tests/browser/test_browser_tabs.py::test_three_tabs_make_one_label_and_one_sketch \
 	tests/browser/test_browser_tabs.py::test_forgetting_in_one_tab_clears_the_others
 
-test: $(READY)  ## All tests but the slow ones; with BUSY=yes those that wait for something run at low priority beside all others, and some stutter
+test: $(READY)  ## All tests but long and slow ones; with BUSY=yes the long ones too, those that wait for something at low priority next to the others, and some stutter
 ifeq ($(BUSY),yes)
 	@nice -n 5 $(BIN)/pytest -n 2 --dist worksteal -m 'waits and not slow' -o cache_dir=.venv/waits > .venv/busy.log 2>&1 & waiting=$$!; \
 	$(BIN)/pytest -n 2 --dist worksteal -m 'not waits and not slow'; others=$$?; \
@@ -44,8 +44,11 @@ ifeq ($(BUSY),yes)
 	fi; exit $$((others + waited))
 	$(BIN)/pytest -n 2 --stutter $(STUTTERING)
 else
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 2 --dist worksteal -m 'not slow and not long'
 endif
+
+test-long: $(READY)  ## Servers, browsers, kills and attacks that take many seconds each; with BUSY=yes they are among all others
+	$(BIN)/pytest -n 2 --dist worksteal -m 'long and not slow'
 
 test-slow: $(READY)  ## The tests that take minutes
 	$(BIN)/pytest -m slow

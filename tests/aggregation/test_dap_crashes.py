@@ -84,6 +84,7 @@ def run(site: Site, waiting: list[bytes], told: dict[str, set[bytes]]) -> m.Coll
 
 
 @pytest.mark.parametrize("epsilon", [100.0, pytest.param(0.05, marks=pytest.mark.slow)], ids=["exact", "noised"])
+@pytest.mark.long
 def test_a_kill_at_every_point(epsilon, tmp_path):
     task = example_task(epsilon=epsilon)
     finished, kill_at = False, 0

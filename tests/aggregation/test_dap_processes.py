@@ -102,6 +102,7 @@ def truth_of(numbers: list[int], length: int) -> list[int]:
 
 
 @pytest.mark.parametrize("epsilon", [100.0, 0.5], ids=["without noise", "with noise"])
+@pytest.mark.long
 def test_two_hundred_devices_with_liars_dropouts_and_a_killed_helper(epsilon, deployed):
     deployment = deployed(epsilon=epsilon, length=8)
     task = deployment.task

@@ -95,6 +95,7 @@ print([values.tolist() for values in drawn])
     assert compiled.stdout == plain.stdout
 
 
+@pytest.mark.long
 def test_commands_work_as_far_as_they_can_and_else_name_the_extra():
     listed = without_extras("list")
     assert listed.returncode == 0, listed.stderr

@@ -60,6 +60,7 @@ def discreet(installed):
         process.stdin.close()
 
 
+@pytest.mark.long
 def test_all_that_the_package_adds_works_from_the_command_line(discreet):
     check_outputs(discreet)
 

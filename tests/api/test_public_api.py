@@ -154,6 +154,7 @@ class Longest(d.Method):
 '''
 
 
+@pytest.mark.long
 def test_a_plugin_works_on_the_command_line(tmp_path):
     (tmp_path / "ownmodule.py").write_text(PLUGIN)
 

@@ -28,6 +28,7 @@ def check(stage, first, count):
 
 @pytest.mark.parametrize("block", range(2))
 @pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.long
 def test_a_lying_server_cannot_tell_nodes_with_other_data(stage, block):
     check(stage, block * BLOCK, BLOCK)
 
@@ -163,6 +164,7 @@ def test_a_check_that_is_taken_out_is_found(stage, mutation, monkeypatch):
 
 
 @pytest.mark.parametrize(("stage", "failure"), [("vendors", fail_over_ratings), ("nodes", fail_over_readers)])
+@pytest.mark.long
 def test_a_program_that_fails_over_data_is_not_heard(stage, failure, monkeypatch):
     failure(monkeypatch)
     check(stage, 0, 60)

@@ -90,5 +90,6 @@ def test_many_more_lies(browser: Any, first: int) -> None:
 
 
 @pytest.mark.parametrize("hole", HOLES)
+@pytest.mark.long
 def test_the_audit_finds_a_hole_that_is_opened_again(browser: Any, hole: str) -> None:
     assert run_audit(browser, 0, 1000, HOLES[hole])["found"] is not None

@@ -13,6 +13,7 @@ PATIENCE = 60_000
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here; install one or set DISCREET_CHROMIUM")
 
 
+@pytest.mark.long
 def test_the_page_of_a_feed_ranks_by_itself_and_sends_nothing(tmp_path):
     (tmp_path / "feed.xml").write_bytes(rss(*TITLES))
     with (

@@ -21,6 +21,7 @@ def browser() -> Iterator[Any]:
         yield running
 
 
+@pytest.mark.long
 def test_headlines_come_first_and_the_page_stays_usable(browser: Any) -> None:
     answers = answers_of(articles_of(ARTICLES))
     asked: list[str] = []

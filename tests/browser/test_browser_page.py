@@ -190,6 +190,7 @@ def test_the_panel_shows_exactly_what_left_and_no_article_that_was_read(visit: V
         assert not re.search(rf"\b{article}\b", everything)
 
 
+@pytest.mark.long
 def test_the_ledger_outlives_the_browser_and_forgetting(playwright: Any, url: str, tmp_path: Path) -> None:
     @contextmanager
     def browsing() -> Iterator[Visit]:

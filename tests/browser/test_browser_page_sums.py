@@ -24,6 +24,7 @@ def set_clock(page: Any, site: SumsSite) -> None:
     page.evaluate("(ahead) => { localStorage.ahead = ahead; }", site.ahead)
 
 
+@pytest.mark.long
 def test_the_page_contributes_once_a_window_and_the_server_learns(site: SumsSite, tmp_path: Path) -> None:
     with chromium() as browser:
         page = browser.new_page()

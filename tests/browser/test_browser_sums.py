@@ -145,6 +145,7 @@ class WithTasks(PublisherServer):
         return (200, CELLS_PAGE) if path.startswith("/v1/cells/") else super().answer(method, path, body)
 
 
+@pytest.mark.long
 def test_chromium_and_python_devices_contribute_to_two_aggregators(tmp_path: Path) -> None:
     """A leader, a helper and a collector as processes; what they sum is what was clicked."""
     start = int(time.time()) // 600 * 600 - 1800

@@ -19,6 +19,7 @@ from discreet.edge.reader.reports import label, label_mechanism, sketch_mechanis
 
 
 @pytest.mark.parametrize("audit", [a for a in registered() if a.mechanism == "device"], ids=lambda audit: audit.setting)
+@pytest.mark.long
 def test_registered_audits_hold(audit) -> None:
     (finding,) = run([audit], seed=0)
     assert finding.holds
@@ -65,5 +66,6 @@ def test_the_device_releases_what_the_audited_functions_make(tmp_path: Path) -> 
         assert sketch.release == sketch_mechanism(6, 0.7).release([2, 1], noise).to_bytes()
 
 
+@pytest.mark.long
 def test_the_vectors_for_other_devices_are_up_to_date() -> None:
     assert PATH.read_text(encoding="utf-8") == text()

@@ -24,6 +24,7 @@ class DeliberateError(Exception):
     pass
 
 
+@pytest.mark.long
 def test_a_program_asks_hosts_of_this_process(capfd: pytest.CaptureFixture[str]) -> None:
     before = dict(os.environ)
     asked: dict[int, list[bytes]] = {1: [], 2: [], 5: [], 9: []}

@@ -63,6 +63,7 @@ def test_killed_at_random_the_ledger_never_counts_too_little(folder, runs):
         assert {answer.payload.hex()} == payloads
 
 
+@pytest.mark.long
 def test_killed_before_any_line_the_ledger_never_counts_too_little(folder):
     kills = crash("lines", folder)
     assert kills > 200

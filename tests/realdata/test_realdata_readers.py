@@ -30,6 +30,7 @@ def test_ebnerd_demo(shared_data):
     assert train["first"].startswith("2023-05-18")
 
 
+@pytest.mark.long
 def test_globo(shared_data):
     data = open_news(shared_data / "globo" / "clicks.tar.xz", seed=1)
     train, dev = data.splits["train"], data.splits["dev"]

@@ -32,6 +32,7 @@ def site():
         yield running
 
 
+@pytest.mark.long
 def test_from_a_feed_to_a_front_page_without_a_click(site, tmp_path):
     (tmp_path / "token").write_text("t" * 32)
     flags = ["--feed", site.url, "--every", "1s", "--text", "hashed", "--admin-token-file", "token"]
@@ -161,6 +162,7 @@ def test_what_cannot_be_served_is_one_clear_line(tmp_path, monkeypatch, capsys, 
     assert why in told
 
 
+@pytest.mark.long
 def test_articles_added_to_a_new_database_can_be_served(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"id": "1", "title": "One"}\n{"id": "2", "title": "Two"}\n')
     assert discreet(tmp_path, "articles", "list")[0] == 2, "there is no database yet"

@@ -6,12 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from served_world import free_port
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial" / "from-feed-to-front-page.md"
 PATIENCE = 280
 
 
+@pytest.mark.long
 def test_the_tutorial_does_what_it_says(tmp_path):
     text = TUTORIAL.read_text()
     blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)

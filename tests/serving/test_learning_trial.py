@@ -36,6 +36,7 @@ def test_a_run_of_front_page_says_how_it_is_served(front_page_run):
     assert public_terms(front_page_run) == PublicTerms("hashed", 0.7, 0.5, 2, 1800)
 
 
+@pytest.mark.long
 def test_a_trial_with_both_aggregators_inside(front_page_run, tmp_path):
     (tmp_path / "feed.csv").write_text("id,title\n1,Harbour opens a new pier\n2,Choir sings in the square\n")
     flags = ["--feed", str(tmp_path / "feed.csv"), "--helper", "embedded", "--config", str(tmp_path / "arms.toml")]

@@ -73,6 +73,7 @@ def ask_everything(description, examples):
     return statuses
 
 
+@pytest.mark.long
 def test_no_request_breaks_the_server(description):
     statuses = ask_everything(description, 6)
     assert statuses[200] >= 5  # every operation that asks for nothing

@@ -45,6 +45,7 @@ async def flood(base, reports, acknowledged, stop, killed):
         await asyncio.gather(*(several(reports[start::8]) for start in range(8)))
 
 
+@pytest.mark.long
 def test_a_killed_server_has_lost_no_acknowledged_report_and_doubled_none(tmp_path):
     port = free_port()
     base = f"http://127.0.0.1:{port}"
@@ -74,6 +75,7 @@ def test_a_killed_server_has_lost_no_acknowledged_report_and_doubled_none(tmp_pa
     assert set(final) == acknowledged == {one["id"] for one in reports}
 
 
+@pytest.mark.long
 def test_a_server_that_is_told_to_stop_finishes_and_logs_nothing_of_its_readers(tmp_path):
     port = free_port()
     with (tmp_path / "log").open("wb") as log, served_process(tmp_path, port, log) as server:

@@ -28,6 +28,7 @@ def cluster():
         yield found
 
 
+@pytest.mark.long
 def test_where_postgres_stands_still_ranking_goes_on_and_readiness_says_so(cluster, tmp_path):
     service = small_service(tmp_path, database=cluster.address)
     with serving(service) as base, httpx.Client(base_url=base, timeout=PATIENCE) as client:
@@ -56,6 +57,7 @@ def test_where_postgres_stands_still_ranking_goes_on_and_readiness_says_so(clust
         assert again in (200, 201)
 
 
+@pytest.mark.long
 def test_where_postgres_stands_still_the_server_ends_when_it_is_told_to(cluster, tmp_path):
     port = free_port()
     base = f"http://127.0.0.1:{port}"
@@ -78,6 +80,7 @@ def test_a_postgres_that_stands_still_is_one_clear_line_at_the_start(cluster, tm
         open_engine(cluster.address)
 
 
+@pytest.mark.long
 def test_a_question_to_a_postgres_that_falls_silent_has_an_end(cluster):
     engine = open_engine(cluster.address)
     with engine.connect() as connection:
@@ -104,6 +107,7 @@ def limit_pages(engine, more):
     return lambda: (event.remove(engine, "connect", full), engine.dispose())
 
 
+@pytest.mark.long
 def test_a_full_disk_is_told_once_and_by_readiness_while_ranking_goes_on(tmp_path, caplog):
     service = small_service(tmp_path)
     with serving(service) as base, httpx.Client(base_url=base, timeout=PATIENCE) as client:

@@ -155,6 +155,7 @@ def trained(tmp_path_factory):
     return folder
 
 
+@pytest.mark.long
 def test_the_images_command_serves_from_postgres_with_a_passfile(trained, tmp_path):
     port, password = free_port(), "a-password"
     place = {"/run-folder": trained / "run", "/world": trained / "world", "/run/secrets": tmp_path}

@@ -114,6 +114,7 @@ def test_where_the_first_worker_cannot_begin_all_end(tmp_path):
         assert parent.wait(120) == 3
 
 
+@pytest.mark.long
 def test_workers_of_a_server_share_an_address_and_add_up_their_metrics(tmp_path):
     (tmp_path / "feed.csv").write_text("id,title\n" + "".join(f"N{n},storm {n} at sea\n" for n in range(9)))
     port = free_port()

@@ -25,6 +25,7 @@ def given(files):
     return [word for file in files for word in ("--vendor", str(file))]
 
 
+@pytest.mark.long
 def test_from_files_to_predictions_and_to_the_end_of_the_budget(files, tmp_path, capsys):
     places = ["--nodes-folder", str(tmp_path / "nodes"), "--max-epsilon", "8"]
     first = ["vendors", "share", *given(files), "--epsilon", "5", "--out", str(tmp_path / "first"), *places]
