@@ -44,6 +44,7 @@ def _auc(method: Method, task: TrainingTask, seed: int) -> NDArray[np.float64]:
 
 
 def main() -> None:
+    """Print the gain of each ε over content."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--epsilon", default="0.5,1,3,10", help="per reader and day; with --max-days for life")
