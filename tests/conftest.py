@@ -19,8 +19,9 @@ WAITING = (
 )
 """Where tests wait for a page, a process, a socket or a thread; `make test BUSY=yes` starves these."""
 
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("any machine")  # no example fails for being slow
+settings.register_profile("any machine", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("search", settings.get_profile("any machine"), derandomize=False)
+settings.load_profile("any machine")  # no example fails for being slow, and all runs try the same ones
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # tests run side by side; waiting threads must not spin
 
