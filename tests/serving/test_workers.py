@@ -17,6 +17,7 @@ from discreet.serving.database_tables import open_engine
 from discreet.serving.lease import LEASE_SECONDS, Lease
 from discreet.serving.limits import ServerLimits
 from discreet.serving.server_store import ServerStore
+from discreet.serving.workers import METRICS_FOLDER
 
 wait = Deployment.wait_for
 
@@ -61,7 +62,8 @@ def test_all_workers_together_let_one_address_do_what_one_server_would():
     assert part.max_body == whole.max_body
 
 
-def test_a_trial_has_one_worker(capsys):
+def test_a_trial_has_one_worker(capsys, monkeypatch):
+    monkeypatch.setenv(METRICS_FOLDER, "")  # the command sets it; after the test it is as before
     assert run(["serve", "--helper", "embedded", "--workers", "2", "--port", "0"]) == 2
     assert "leave --workers out" in capsys.readouterr().err
 

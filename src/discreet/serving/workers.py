@@ -6,6 +6,7 @@ start; when it is ready, the others begin. A worker that dies is replaced. If th
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import shutil
@@ -38,7 +39,14 @@ class ServerWorker:
 
 def share_metrics() -> None:
     """Let the workers add up their metrics, in a folder of files. Before prometheus_client is imported."""
-    os.environ[METRICS_FOLDER] = tempfile.mkdtemp(prefix="discreet-metrics-")
+    folder, parent = tempfile.mkdtemp(prefix="discreet-metrics-"), os.getpid()
+    os.environ[METRICS_FOLDER] = folder
+
+    def remove() -> None:
+        if os.getpid() == parent:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
 
 
 def become_worker(count: int) -> ServerWorker:
@@ -68,7 +76,6 @@ class _Parent:
         worker = self._watch()
         if worker is not None:
             return worker
-        shutil.rmtree(os.environ.get(METRICS_FOLDER, ""), ignore_errors=True)
         raise KeyboardInterrupt if self._interrupted else SystemExit(0)
 
     def _fork(self, *, speaks: bool = False) -> ServerWorker | None:
