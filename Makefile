@@ -36,12 +36,13 @@ STUTTERING := \
 test: $(READY)  ## All tests but long and slow ones; with BUSY=yes the long ones too, those that wait for something at low priority next to the others, and some stutter
 ifeq ($(BUSY),yes)
 	@nice -n 5 $(BIN)/pytest -n 2 --dist worksteal -m 'waits and not slow' -o cache_dir=.venv/waits > .venv/busy.log 2>&1 & waiting=$$!; \
-	$(BIN)/pytest -n 2 --dist worksteal -m 'not waits and not slow'; others=$$?; \
+	$(BIN)/pytest -n 2 --dist worksteal -m 'not waits and not slow' -o cache_dir=.venv/others; others=$$?; \
 	wait $$waiting; waited=$$?; cat .venv/busy.log; \
-	if [ $$waited -eq 1 ]; then \
-		echo "What failed beside all others, once more by itself; it must pass now:"; \
-		$(BIN)/pytest -o cache_dir=.venv/waits --last-failed --last-failed-no-failures none; waited=$$?; \
-	fi; exit $$((others + waited))
+	again="$(BIN)/pytest --last-failed --last-failed-no-failures none -o"; \
+	if [ $$((others + waited)) -ne 0 ]; then echo "What failed, once more by itself; it must pass now:"; fi; \
+	if [ $$others -eq 1 ]; then $$again cache_dir=.venv/others; others=$$?; fi; \
+	if [ $$waited -eq 1 ]; then $$again cache_dir=.venv/waits; waited=$$?; fi; \
+	exit $$((others + waited))
 	$(BIN)/pytest -n 2 --stutter $(STUTTERING)
 else
 	$(BIN)/pytest -n 2 --dist worksteal -m 'not slow and not long'
