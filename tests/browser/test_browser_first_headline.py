@@ -89,7 +89,7 @@ def test_a_headline_comes_before_the_rest_of_the_catalogue(run: Path) -> None:
     assert size < MAX_BYTES
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_headline_comes_at_once_from_a_large_catalogue(run: Path) -> None:
     with chromium() as browser, served(run, FEW) as small, served(run, MANY) as large:
         visits = [(first_visit(browser, small), first_visit(browser, large)) for _ in range(VISITS)]

@@ -102,7 +102,7 @@ def test_synth_makes_one_world_at_a_time(tmp_path, capsys):
 
 
 @pytest.mark.realdata
-@pytest.mark.slow
+@pytest.mark.long
 def test_globo_clicks_are_implicit_feedback(shared_data):
     clicks = open_purchases(shared_data / "globo" / "clicks.tar.xz")
     assert clicks.value.sum(dtype=np.float64) == 2_988_181

@@ -21,10 +21,11 @@ from discreet.edge.reader.http_client import HttpReply
 from discreet.edge.reader.reader_client import Front, ReaderClient
 from discreet.privacy.ledger import Ledger, LedgerAnswer
 
-CONVERSATIONS, FEW = 1000, 25
+CONVERSATIONS, FEW = 1000, 75
 ENOUGH = 600
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", range(4))
 def test_conversations_with_a_liar(part: int) -> None:
     assert wrong(range(part * FEW, (part + 1) * FEW)) == []
