@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -153,17 +152,14 @@ class TopicPrior:
             trust = variance / (variance + releases * noise_variance(self.epsilon))
             return np.asarray(prior + trust * (counts - prior))
         possible = np.arange(length + 1)
-        # Beyond the reach, one count more or less no longer changes the odds between possible values: exactly so for
-        # one draw of noise; for a sum of several nearly so, once the count is far out.
-        far = 0 if releases == 1 else math.ceil(4 * math.sqrt(releases * noise_variance(self.epsilon)))
-        reach = _power_of_two(length + far + 2)
-        log_noise = _log_noise(self.epsilon, releases, 2 * reach)
-        seen = np.clip(counts.astype(np.int64), -reach, length + reach)
+        seen, which = np.unique(counts, return_inverse=True)
+        log_noise = _log_noise(seen[:, None] - possible, self.epsilon, releases)
+        which = which.reshape(counts.shape)
         log_prior = self._log_prior(length)
         expected = np.empty(counts.shape)
         for start in range(0, len(counts), _AT_ONCE):
             some = slice(start, start + _AT_ONCE)
-            log_odds = log_prior + log_noise[seen[some, :, None] - possible + 2 * reach]
+            log_odds = log_prior + log_noise[which[some]]
             odds = np.exp(log_odds - log_odds.max(axis=2, keepdims=True))
             expected[some] = odds @ possible / odds.sum(axis=2)
         return expected
@@ -186,20 +182,18 @@ def noise_variance(epsilon: float) -> float:
     return 2 * alpha / (1 - alpha) ** 2
 
 
-def _power_of_two(least: int) -> int:
-    return 1 << least.bit_length()
+def _log_noise(sums: Floats, epsilon: float, releases: int) -> Floats:
+    """The log-probability of each sum of r draws, up to a constant.
 
-
-@lru_cache(maxsize=256)
-def _log_noise(epsilon: float, releases: int, reach: int) -> Floats:
-    """The log-probabilities of the sum of so many draws at −reach, …, reach, up to a constant.
-
-    The sum is a convolution of positive numbers, so that small probabilities keep their relative precision. Single
-    draws may lie beyond the reach and be called back by another; those beyond the margin have a share below e^{−21}.
+    A draw is the difference of two geometric variables, so a sum of r draws is that of two negative binomial ones:
+    P(z) ∝ α^z Σ_j C(j + r − 1, r − 1) C(j + z + r − 1, r − 1) α^{2j} for z ≥ 0, which is C(z + r − 1, r − 1) times the
+    hypergeometric series 2F1(r, z + r; z + 1; α²). By the transformations of Euler and Pfaff the series is, up to a
+    factor without z, the finite sum Σ_{k<r} C(r − 1, k) (r)_k / (z + 1)_k · (α²/(1 − α²))^k, where (x)_k = x(x + 1)…
+    (x + k − 1). All its terms are positive, so it is exact for every z; Horner's scheme adds it up.
     """
-    margin = 0 if releases == 1 else math.ceil(21 / epsilon)
-    one = np.exp(-epsilon / 2 * np.abs(np.arange(-reach - margin, reach + margin + 1)))
-    total = one
-    for _ in range(releases - 1):
-        total = np.convolve(total, one / one.sum(), mode="same")
-    return np.log(np.maximum(total[margin : len(total) - margin], 1e-300))
+    z = np.abs(sums)
+    ways, series, odds = np.ones(z.shape), np.ones(z.shape), math.exp(-epsilon) / -math.expm1(-epsilon)
+    for k in reversed(range(releases - 1)):
+        series = 1 + series * odds * ((releases - 1 - k) * (releases + k) / (k + 1)) / (z + 1 + k)
+        ways *= 1 + z / (k + 1)
+    return np.asarray(np.log(ways * series) - epsilon / 2 * z)
