@@ -27,6 +27,8 @@ demo: $(READY)  ## A week of a front page that learns from sums, a report, and a
 
 # One thread each: two workers fill two cores, and sums have the same order in every process.
 test test-long test-slow test-wheel: export OMP_NUM_THREADS ?= 1
+# Tests start many processes; each would compile all of the package and of the tests again, where nothing is kept.
+unexport PYTHONDONTWRITEBYTECODE
 
 STUTTERING := \
 	tests/browser/test_browser_page.py::test_reading_lifts_a_topic_at_once_and_asks_nothing \

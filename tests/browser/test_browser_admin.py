@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from chromium import chromium
 from learning_site import START, small_learner
 
 from discreet.aggregation.sums import NoisySum
@@ -52,9 +51,9 @@ def site(tmp_path: Path) -> Iterator[str]:
     thread.join()
 
 
-def test_the_operators_page(site: str, tmp_path: Path) -> None:
-    with chromium() as browser:
-        page: Any = browser.new_page(viewport={"width": 1200, "height": 900})
+def test_the_operators_page(browser: Any, site: str, tmp_path: Path) -> None:
+    with browser.new_context(viewport={"width": 1200, "height": 900}) as context:
+        page = context.new_page()
         complaints: list[str] = []
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(f"{site}/admin")

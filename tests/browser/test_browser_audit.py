@@ -6,11 +6,11 @@ failure names its seed: `audit({first: SEED, count: 1})` repeats it. With a mend
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from chromium import blank_page, chromium, files_only
+from chromium import blank_page, files_only
 
 Change = tuple[str, str, str]
 
@@ -56,12 +56,6 @@ HOLES: dict[str, Sequence[Change]] = {
     "a token is echoed": (("connection.js", "body === null ? {} :", 'body === null ? { "If-None-Match": "1" } :'),),
     "names outlive forgetting": (("device.js", 'HANDED_OUT = ["model", ', "HANDED_OUT = ["),),
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as running:
-        yield running
 
 
 def run_audit(browser: Any, first: int, count: int, hole: Sequence[Change] = ()) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from chromium import FOLDERS, WEB, blank_page, chromium, files_only, open_device
+from chromium import FOLDERS, WEB, blank_page, files_only, open_device
 
 from discreet.edge.reader.device import Device
 from discreet.edge.reader.device_catalogue import Article, DeviceCatalogue
@@ -30,12 +30,6 @@ def test_every_vector_in_node() -> None:
     command = [node, str(FOLDERS["support"] / "check_vectors.mjs"), str(VECTORS), str(WEB / "device" / "releases.js")]
     result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     assert result == {"vectors": len(json.loads(VECTORS.read_text(encoding="utf-8"))), "wrong": []}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture

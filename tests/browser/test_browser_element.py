@@ -76,8 +76,10 @@ def foreign_page() -> Iterator[tuple[str, dict[str, str]]]:
 
 @pytest.mark.parametrize("name", BROWSERS)
 @pytest.mark.long
-def test_the_element_on_a_page_of_another_origin(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with foreign_page() as (origin, shown), sums_site(tmp_path, allow=origin) as site, page_in(name) as page:
+def test_the_element_on_a_page_of_another_origin(
+    name: str, request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with foreign_page() as (origin, shown), sums_site(tmp_path, allow=origin) as site, page_in(name, request) as page:
         assert run(["embed", site.url]) == 0
         script, element = capsys.readouterr().out.splitlines()
         assert site.task.helper in element

@@ -13,7 +13,6 @@ from typing import Any
 
 import httpx
 import pytest
-from chromium import chromium
 
 from discreet.data.synthetic import news_world
 from discreet.methods.click_reports.click_reports import ClickReports
@@ -83,15 +82,15 @@ def run(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def test_a_headline_comes_before_the_rest_of_the_catalogue(run: Path) -> None:
-    with chromium() as browser, served(run, SOME) as address:
+def test_a_headline_comes_before_the_rest_of_the_catalogue(browser: Any, run: Path) -> None:
+    with served(run, SOME) as address:
         _, size = first_visit(browser, address)
     assert size < MAX_BYTES
 
 
 @pytest.mark.long
-def test_a_headline_comes_at_once_from_a_large_catalogue(run: Path) -> None:
-    with chromium() as browser, served(run, FEW) as small, served(run, MANY) as large:
+def test_a_headline_comes_at_once_from_a_large_catalogue(browser: Any, run: Path) -> None:
+    with served(run, FEW) as small, served(run, MANY) as large:
         visits = [(first_visit(browser, small), first_visit(browser, large)) for _ in range(VISITS)]
     few, many = (statistics.median(visit[which][0] for visit in visits) for which in (0, 1))
     size = max(visit[1][1] for visit in visits)

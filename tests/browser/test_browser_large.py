@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from chromium import ORIGIN, chromium
+from chromium import ORIGIN
 from small_site import answers_of, articles_of, fulfil
 
 ARTICLES = 50_000
 WATCH = """window.longest = 0; new PerformanceObserver((list) => { for (const { duration } of list.getEntries())
     window.longest = Math.max(window.longest, duration); }).observe({ type: "longtask" });"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as running:
-        yield running
 
 
 @pytest.mark.long

@@ -8,15 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from chromium import blank_page, chromium, files_only, open_device
+from chromium import blank_page, files_only, open_device
 
 WEEK = 604800
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture

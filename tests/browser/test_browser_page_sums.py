@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from chromium import chromium
 from sums_site import NUMBER, SumsSite, sums_site
 
 PATIENCE = 120_000
@@ -25,9 +23,9 @@ def set_clock(page: Any, site: SumsSite) -> None:
 
 
 @pytest.mark.long
-def test_the_page_contributes_once_a_window_and_the_server_learns(site: SumsSite, tmp_path: Path) -> None:
-    with chromium() as browser:
-        page = browser.new_page()
+def test_the_page_contributes_once_a_window_and_the_server_learns(browser: Any, site: SumsSite) -> None:
+    with browser.new_context() as context:
+        page = context.new_page()
         page.set_default_timeout(PATIENCE)
         complaints: list[str] = []
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)

@@ -88,22 +88,17 @@ def test_the_drafts_vectors_in_node(shared_specs: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("there is no Chromium here; install one or set DISCREET_CHROMIUM to its path")
-    playwright = pytest.importorskip("playwright.sync_api", reason="the playwright package is not installed")
+def page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = tmp_path_factory.mktemp("page")
     blank = "<!doctype html><title>reports</title><link rel=icon href=data:,>"
     (folder / "blank.html").write_text(blank, encoding="utf-8")
     with (
-        playwright.sync_playwright() as run,
+        browser.new_context() as context,
         serving(PublisherServer(), ("/web/", WEB), ("/support/", SUPPORT), ("/test/", folder)) as url,
     ):
-        chromium = run.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = chromium.new_page()
+        page = context.new_page()
         page.goto(f"{url}/test/blank.html")
         yield page
-        chromium.close()
 
 
 def test_own_vectors_in_a_worker(page: Any) -> None:

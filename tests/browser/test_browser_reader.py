@@ -6,19 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from chromium import ORIGIN, chromium
+from chromium import ORIGIN
+from page_visit import PATIENCE, expect
 from small_site import answers_of, articles_of, fulfil
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="the playwright package is not installed")
-expect = sync_api.expect
-expect.set_options(timeout=60_000)
-PATIENCE = 60_000
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chromium import BLANK, chromium
+from chromium import BLANK
 from dap_processes import Deployment
 from device_server import PublisherServer, serving
 from sums_tools import CELLS, CELLS_PAGE, START, task
@@ -146,7 +146,7 @@ class WithTasks(PublisherServer):
 
 
 @pytest.mark.long
-def test_chromium_and_python_devices_contribute_to_two_aggregators(tmp_path: Path) -> None:
+def test_chromium_and_python_devices_contribute_to_two_aggregators(browser: Any, tmp_path: Path) -> None:
     """A leader, a helper and a collector as processes; what they sum is what was clicked."""
     start = int(time.time()) // 600 * 600 - 1800
     terms = {
@@ -162,13 +162,13 @@ def test_chromium_and_python_devices_contribute_to_two_aggregators(tmp_path: Pat
     folder = tmp_path / "page"
     folder.mkdir()
     (folder / "blank.html").write_text(BLANK, encoding="utf-8")
-    with chromium() as browser, serving(publisher, ("/web/", DEVICE.parent), ("/test/", folder)) as url:
+    with browser.new_context() as context, serving(publisher, ("/web/", DEVICE.parent), ("/test/", folder)) as url:
         try:
             site.start("helper")
             site.start("leader")
             for values in (site.task.nothing(), [0, 0, 0, 1, 0, 0]):
                 DapSums().contribute(site.task, 0, Contribution.of(site.task, values))
-            page = browser.new_page()
+            page = context.new_page()
             page.goto(f"{url}/test/blank.html")
             wanted = {"url": url, "helpers": [site.task.helper], "start": start, "article": CELLS[4]}
             found = page.evaluate(CONTRIBUTE, wanted)

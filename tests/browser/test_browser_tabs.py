@@ -6,13 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from chromium import ORIGIN, blank_page, chromium, files_only, open_device
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as running:
-        yield running
+from chromium import ORIGIN, blank_page, files_only, open_device
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from chromium import chromium
+import pytest
 from firefox import PATIENCE, firefox, until_true
 
 BROWSERS = ("chromium", "firefox")
@@ -40,11 +40,12 @@ class ChromiumPage:
 
 
 @contextmanager
-def page_in(name: str) -> Iterator[Any]:
+def page_in(name: str, request: pytest.FixtureRequest) -> Iterator[Any]:
     """A page in the browser of this name; the test is skipped where that is missing."""
     if name == "firefox":
         with firefox() as page:
             yield page
         return
-    with chromium() as browser:
-        yield ChromiumPage(browser.new_page())
+    context = request.getfixturevalue("browser").new_context()
+    yield ChromiumPage(context.new_page())
+    context.close()

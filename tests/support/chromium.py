@@ -10,30 +10,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 WEB = ROOT / "src" / "discreet" / "serving" / "web"
 TESTS = ROOT / "tests"
 FOLDERS = {"web": WEB, "support": TESTS / "support", "vectors": TESTS / "edge", "protocol": TESTS / "protocol"}
 CHROMIUM = os.environ.get("DISCREET_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+LAUNCH: dict[str, Any] = {"executable_path": CHROMIUM, "args": ["--no-sandbox"]}
 ORIGIN = "http://discreet.test"
 BLANK = "<!doctype html><title>device</title><link rel=icon href=data:,>"  # no request of the browser's own
 TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".json": "application/json"}
 
 Changes = Mapping[str, Sequence[tuple[str, str]]]
-
-
-@contextmanager
-def chromium() -> Iterator[Any]:
-    """A browser."""
-    if CHROMIUM is None:
-        pytest.skip("there is no Chromium here; install one or set DISCREET_CHROMIUM to its path")
-    playwright = pytest.importorskip("playwright.sync_api", reason="the playwright package is not installed")
-    with playwright.sync_playwright() as run:
-        browser = run.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 def _text(path: str) -> str:
