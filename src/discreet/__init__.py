@@ -24,6 +24,7 @@ _PUBLIC = {
     "NewsData": "discreet.data.news",
     "Ratings": "discreet.data.ratings",
     "Purchases": "discreet.data.purchases",
+    "ItemRanker": "discreet.vendors.implicit.item_ranker",
     "Method": "discreet.methods.method",
     "TrainingTask": "discreet.methods.method",
     "Run": "discreet.methods.run",
@@ -108,6 +109,7 @@ if TYPE_CHECKING:
     from discreet.vendors.gibbs import GibbsMF
     from discreet.vendors.implicit.ease import EASE
     from discreet.vendors.implicit.ials import IALS
+    from discreet.vendors.implicit.item_ranker import ItemRanker
     from discreet.vendors.implicit.popularity import PopularItems
     from discreet.vendors.implicit.ranking_method import RankingMethod
     from discreet.vendors.implicit.sharing import RankingSharing

@@ -41,7 +41,7 @@ def settings(data: Path, tmp_path: Path) -> NodeSettings:
 
 
 def whole(asked: Round, number: int = 0) -> Assignment:
-    return Assignment(SharingTask(number, asked).to_bytes(), (1, 2, 3), VENDORS, known=4)
+    return Assignment(SharingTask(number, asked).to_bytes(40), (1, 2, 3), VENDORS, known=4)
 
 
 def even(job: ShareJob, share: float) -> Opening:
@@ -226,7 +226,7 @@ def test_a_sum_in_which_a_vendor_may_be_missing(
 ) -> None:
     job = job_for(data, VENDORS, 1.0)
     with pytest.raises(DiscreetError, match="all 3 vendors must be in it"):
-        opened(settings, job)(Assignment(SharingTask(0, even(job, 0.1)).to_bytes(), invited, quorum, known=4))
+        opened(settings, job)(Assignment(SharingTask(0, even(job, 0.1)).to_bytes(40), invited, quorum, known=4))
     assert not settings.folder.exists()
 
 

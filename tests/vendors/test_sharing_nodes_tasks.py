@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,14 +14,17 @@ from hypothesis.extra.numpy import arrays
 from small_ratings import random_ratings
 
 from discreet.errors import DiscreetError
+from discreet.vendors.implicit.sharing.purchase_rounds import Sales, SalesPairs, SalesProjections
 from discreet.vendors.sharing.contributions import UNIT, Directions
 from discreet.vendors.sharing.job import ShareJob
 from discreet.vendors.sharing.plan import MAX_DIRECTIONS
 from discreet.vendors.sharing.sharing_rounds import Opening, Pairs, Projections, Round
-from discreet.vendors.sharing.tasks import SharingTask, length
+from discreet.vendors.sharing.tasks import SharingTask
 
 ITEMS = 9
 SHARE = 0.25
+RATED = ShareJob("rated", 5.0, 1e-5, 1, (1, 2, 4), tuple("abcdefghi"), (1.0, 5.0))
+BOUGHT = replace(RATED, feedback="implicit", scale=(0.0, 1.0))
 
 offsets = arrays(np.float64, ITEMS, elements=st.floats(-1e6, 1e6))
 emphases = arrays(np.float64, ITEMS, elements=st.floats(1e-6, 1e6) | st.just(0.0))
@@ -37,24 +41,43 @@ def directions(draw: st.DrawFn) -> Directions:
     return Directions(draw(offsets), popular, basis, draw(emphases))
 
 
+@st.composite
+def sales_projections(draw: st.DrawFn) -> SalesProjections:
+    popular, rank = draw(places), draw(st.integers(1, MAX_DIRECTIONS))
+    basis = draw(arrays(np.float64, (len(popular), rank), elements=st.floats(-1e3, 1e3)))
+    more = draw(st.sets(st.integers(0, ITEMS - 1)))
+    return SalesProjections(draw(shares), popular, basis, np.array(sorted({*popular.tolist(), *more}), np.int64))
+
+
 rounds = (
     st.builds(Opening, shares, emphases, offsets)
     | st.builds(Pairs, shares, offsets, places)
     | st.builds(Projections, shares, directions())
+    | st.builds(Sales, shares)
+    | st.builds(SalesPairs, shares, places)
+    | sales_projections()
 )
+
+
+def job_of(asked: Round) -> ShareJob:
+    return BOUGHT if isinstance(asked, Sales | SalesPairs | SalesProjections) else RATED
+
+
+def sent_as(asked: Round, number: int = 0) -> bytes:
+    return SharingTask(number, asked).to_bytes(ITEMS)
 
 
 @settings(deadline=None)
 @given(rounds, st.integers(0, 255))
 def test_a_round_comes_back_to_the_last_bit(asked: Round, number: int) -> None:
-    sent = SharingTask(number, asked).to_bytes()
-    task = SharingTask.from_bytes(sent, ITEMS)
+    sent = sent_as(asked, number)
+    task = SharingTask.from_bytes(sent, job_of(asked))
     assert (task.number, type(task.round), task.round.share) == (number, type(asked), asked.share)
-    assert task.to_bytes() == sent
+    assert task.to_bytes(ITEMS) == sent
     ratings = random_ratings(number, items=ITEMS)
     answer = task.round.contribution(ratings)
     assert np.array_equal(answer, asked.contribution(ratings))
-    assert len(answer) == length(task.round)
+    assert len(answer) == task.round.length(ITEMS)
 
 
 @settings(deadline=None)
@@ -62,34 +85,43 @@ def test_a_round_comes_back_to_the_last_bit(asked: Round, number: int) -> None:
 def test_no_round_that_is_taken_moves_the_sum_further_than_it_says(asked: Round, seed: int) -> None:
     """One user, alone: the contribution is hers, and its norm must be within the sensitivity, in exact arithmetic."""
     ratings = random_ratings(seed, users=1, items=ITEMS)
-    taken = SharingTask.from_bytes(SharingTask(0, asked).to_bytes(), ITEMS).round
+    taken = SharingTask.from_bytes(sent_as(asked), job_of(asked)).round
     squares = sum(int(value) ** 2 for value in taken.contribution(ratings))
-    assert squares <= {Pairs: UNIT**2 // 2}.get(type(taken), UNIT**2)
+    assert squares <= (UNIT**2 // 2 if isinstance(taken, Pairs | SalesPairs) else UNIT**2)
 
 
 @settings(deadline=None)
 @given(rounds, st.data())
 def test_bytes_cut_off_or_added_are_refused(asked: Round, data: st.DataObject) -> None:
-    sent = SharingTask(0, asked).to_bytes()
+    sent = sent_as(asked)
     cut = data.draw(st.integers(0, len(sent) - 1))
     for wrong in (sent[:cut], sent + b"\0", sent + sent):
         with pytest.raises(DiscreetError):
-            SharingTask.from_bytes(wrong, ITEMS)
+            SharingTask.from_bytes(wrong, job_of(asked))
+
+
+@settings(deadline=None)
+@given(rounds)
+def test_a_round_of_purchases_is_none_of_ratings_and_the_other_way_round(asked: Round) -> None:
+    with pytest.raises(DiscreetError, match="no round of kind"):
+        SharingTask.from_bytes(sent_as(asked), RATED if job_of(asked) is BOUGHT else BOUGHT)
 
 
 @settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_task_or_refused(data: bytes) -> None:
-    for wrong in (data, b"DSR2" + data):
+    for wrong, job in ((data, RATED), (b"DSR3" + data, RATED), (b"DSR3" + data, BOUGHT)):
         try:
-            task = SharingTask.from_bytes(wrong, ITEMS)
+            task = SharingTask.from_bytes(wrong, job)
         except DiscreetError:
             continue
-        assert task.to_bytes() == wrong
+        assert task.to_bytes(ITEMS) == wrong
 
 
-def header(kind: int = 1, share: float = SHARE, items: int = ITEMS, popular: int = 0, rank: int = 0) -> bytes:
-    return struct.pack("<4sBBdIII", b"DSR2", 0, kind, share, items, popular, rank)
+def header(
+    kind: int = 1, share: float = SHARE, items: int = ITEMS, popular: int = 0, rank: int = 0, kept: int = 0
+) -> bytes:
+    return struct.pack("<4sBBdIIII", b"DSR3", 0, kind, share, items, popular, rank, kept)
 
 
 def floats(*values: float, size: int = ITEMS) -> bytes:
@@ -97,8 +129,8 @@ def floats(*values: float, size: int = ITEMS) -> bytes:
 
 
 WRONG = {
-    "another version": b"DSR1" + (header() + floats(1.0) + floats(0.0))[4:],
-    "another kind": header(kind=4) + floats(1.0) + floats(0.0),
+    "another version": b"DSR2" + (header() + floats(1.0) + floats(0.0))[4:],
+    "another kind": header(kind=7) + floats(1.0) + floats(0.0),
     "other items": header(items=8) + floats(1.0, size=8) + floats(0.0, size=8),
     "no share": header(share=0.0) + floats(1.0) + floats(0.0),
     "a negative share": header(share=-0.5) + floats(1.0) + floats(0.0),
@@ -132,9 +164,36 @@ WRONG = {
 
 @pytest.mark.parametrize("why", WRONG)
 def test_rounds_that_would_not_be_safe_are_refused(why: str) -> None:
-    SharingTask.from_bytes(header() + floats(1.0) + floats(0.0), ITEMS)
+    SharingTask.from_bytes(header() + floats(1.0) + floats(0.0), RATED)
     with pytest.raises(DiscreetError):
-        SharingTask.from_bytes(WRONG[why], ITEMS)
+        SharingTask.from_bytes(WRONG[why], RATED)
+
+
+def projections(basis: float = 1.0, popular: tuple[int, ...] = (0, 1), kept: tuple[int, ...] = (0, 1, 5)) -> bytes:
+    sizes = {"popular": len(popular), "rank": 1, "kept": len(kept)}
+    return (
+        header(6, **sizes) + np.array(popular).tobytes() + floats(basis, size=len(popular)) + np.array(kept).tobytes()
+    )
+
+
+WRONG_OF_PURCHASES = {
+    "popular items in sales": header(4, popular=2),
+    "kept items in pairs": header(5, popular=2, kept=2) + np.array([0, 1]).tobytes(),
+    "one popular item": header(5, popular=1) + np.array([0]).tobytes(),
+    "an endless loading": projections(1e300),
+    "a loading that is no number": projections(float("nan")),
+    "popular items that are not kept": projections(kept=(1, 2, 5)),
+    "kept items out of order": projections(kept=(1, 0, 5)),
+    "an item kept twice": projections(kept=(0, 1, 1)),
+    "an item that is none": projections(kept=(0, 1, ITEMS)),
+}
+
+
+@pytest.mark.parametrize("why", WRONG_OF_PURCHASES)
+def test_rounds_of_purchases_that_would_not_be_safe_are_refused(why: str) -> None:
+    SharingTask.from_bytes(projections(), BOUGHT)
+    with pytest.raises(DiscreetError):
+        SharingTask.from_bytes(WRONG_OF_PURCHASES[why], BOUGHT)
 
 
 JOB = ShareJob("films", 5.0, 1e-5, 1, (1, 2, 4), ("a", "ü", '"c'), (1.0, 5.0), 3)
@@ -185,6 +244,10 @@ def test_a_job_comes_back_as_it_was(
         ("scale", [1.0, 5.0, 6.0]),
         ("seed", -1),
         ("seed", 0.5),
+        ("feedback", "both"),
+        ("feedback", 1),
+        ("threshold", 4),
+        ("threshold", float("inf")),
         ("other", 1),
     ],
 )

@@ -26,14 +26,16 @@ from discreet.errors import DiscreetError
 from discreet.nodes import OpenJob
 from discreet.nodes.configuration import NodeSettings
 from discreet.privacy.guarantee import Status
+from discreet.vendors.implicit.sharing.purchase_rounds import Sales, SalesPairs, SalesProjections
 from discreet.vendors.sharing.contributions import Directions, Floats, Integers
 from discreet.vendors.sharing.job import ShareJob
 from discreet.vendors.sharing.sharing_rounds import Opening, Pairs, Projections, Round
-from discreet.vendors.sharing.tasks import SharingTask, length
+from discreet.vendors.sharing.tasks import SharingTask
 
 VENDORS = (1, 2, 3)
 ITEMS = ("a", "b", "c", "d", "e", "f")
 JOB = ShareJob("films", 2.0, 1e-6, 0, VENDORS, ITEMS, (1.0, 5.0), 3)
+PURCHASES = replace(JOB, feedback="implicit", scale=(0.0, 1.0))
 RATINGS = (
     "zoe,a,5\nzoe,b,1\nbob,a,4\nbob,c,2\n",
     "zoe,a,5\nzoe,a secret,4\nbob,a,4\nbob,c,2\n",
@@ -71,8 +73,10 @@ class SharingScript:
     def description(self, rng: Random) -> bytes:
         """The agreed job mostly; one with another catalogue, scale or price; or what is no job."""
         kind = rng.random()
-        if kind < 0.5:
+        if kind < 0.25:
             return JOB.to_bytes()
+        if kind < 0.5:
+            return PURCHASES.to_bytes()
         if kind < 0.75:
             return _another_job(rng).to_bytes()
         return json_changed(rng, json.loads(JOB.to_bytes()), ensure_ascii=False, separators=(",", ":"))
@@ -80,13 +84,15 @@ class SharingScript:
     def task(self, rng: Random, description: bytes, asked: int) -> tuple[bytes, int]:
         """A round on the job's catalogue, with numbers as large and as small as may be, or more so."""
         try:
-            items = len(ShareJob.from_bytes(description).items)
+            job = ShareJob.from_bytes(description)
         except DiscreetError:
-            items = len(ITEMS)
+            job = JOB
+        items = len(job.items)
         number = asked if rng.random() < 0.85 else rng.choice((0, 0, 1, 2, 254))
-        asked_for = _round(rng, items)
-        data = SharingTask(number, asked_for).to_bytes()
-        size = length(asked_for) if rng.random() < 0.95 else rng.choice((1, 2 * items, 1000))
+        of_purchases = (job.feedback == "implicit") == (rng.random() < 0.95)
+        asked_for = _purchases_round(rng, items) if of_purchases else _round(rng, items)
+        data = SharingTask(number, asked_for).to_bytes(items)
+        size = asked_for.length(items) if rng.random() < 0.95 else rng.choice((1, 2 * items, 1000))
         return damaged(rng, data) if rng.random() < 0.1 else data, max(1, size)
 
 
@@ -100,19 +106,42 @@ def _another_job(rng: Random) -> ShareJob:
         replace(JOB, epsilon=rng.choice((0.01, 1.0, 4.9, 5.1, 20.0))),
         replace(JOB, delta=rng.choice((1e-12, 1e-5, 0.9))),
         replace(JOB, colluders=1),
+        replace(PURCHASES, threshold=rng.choice((-100.0, 0.0, 3.0, 77.0))),
         replace(JOB, seed=rng.choice((None, 0, 2**63 - 1))),
         replace(JOB, nodes=rng.choice(((1, 2), (2, 3), (1, 2, 3, 4)))),
     ))  # fmt: skip
 
 
-def _round(rng: Random, items: int) -> Round:
-    share = (
-        rng.choice((0.05, 0.1, 0.2, 0.3, 0.5)) if rng.random() < 0.9 else rng.choice((0.0, 1.0, -1.0, 1.5, math.nan))
-    )
-    draws = np.random.default_rng(rng.getrandbits(32))
+def _share(rng: Random) -> float:
+    usual, odd = (0.05, 0.1, 0.2, 0.3, 0.5), (0.0, 1.0, -1.0, 1.5, math.nan)
+    return rng.choice(usual if rng.random() < 0.9 else odd)
+
+
+def _popular(rng: Random, draws: np.random.Generator, items: int) -> Integers:
     popular: Integers = draws.permutation(items)[: max(2, items // 2)].astype(np.int64)
     if rng.random() < 0.1:
         popular[0] = rng.choice((-1, items, 2**62, popular[-1]))
+    return popular
+
+
+def _purchases_round(rng: Random, items: int) -> Round:
+    share, draws = _share(rng), np.random.default_rng(rng.getrandbits(32))
+    popular = _popular(rng, draws, items)
+    match rng.randrange(3):
+        case 0:
+            return Sales(share)
+        case 1:
+            return SalesPairs(share, popular)
+        case _:
+            rank = rng.randrange(1, 9)
+            basis = draws.choice([0.0, 1.0, -1e3, 1e3], (len(popular), rank))
+            kept = np.arange(items, dtype=np.int64) if rng.random() < 0.7 else np.sort(popular)
+            return SalesProjections(share, popular, basis, kept)
+
+
+def _round(rng: Random, items: int) -> Round:
+    share, draws = _share(rng), np.random.default_rng(rng.getrandbits(32))
+    popular = _popular(rng, draws, items)
     match rng.randrange(3):
         case 0:
             return Opening(share, _numbers(rng, draws, items, 1e-6, 1e6), _numbers(rng, draws, items, -1e6, 1e6))

@@ -84,6 +84,9 @@ class _Repeated:
     def contribution(self, ratings: Ratings) -> Integers:
         return np.tile(self.asked.contribution(ratings), self.runs)
 
+    def length(self, items: int) -> int:
+        return self.runs * self.asked.length(items)
+
 
 @dataclass(frozen=True)
 class ReaderView:

@@ -26,6 +26,7 @@ from discreet.cli import (
     submit,
     train,
     vendors,
+    vendors_read,
     vendors_share,
 )
 from discreet.plugins import name_plugins
@@ -88,7 +89,7 @@ app.command()(backup.backup)
 app.command()(backup.restore)
 app.add_typer(vendors.app, name="vendors")
 vendors.app.command()(vendors_share.share)
-vendors.app.command()(vendors_share.read)
+vendors.app.command()(vendors_read.read)
 app.add_typer(nodes.app, name="nodes")
 app.add_typer(aggregate.app, name="aggregate")
 app.command()(reproduce.reproduce)

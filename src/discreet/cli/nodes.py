@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Machines that train or share together over Flower.", no_args_is_help=True)
 
 Data = Annotated[
-    Path, typer.Argument(metavar="DATA", help="What the nodes host: a news data set, or ratings (vendors).")
+    Path,
+    typer.Argument(metavar="DATA", help="What the nodes host: a news data set, or ratings or purchases (vendors)."),
 ]
 Deployment = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a deployment.")]
 NodeFolder = Annotated[Path, typer.Argument(metavar="NODE_FOLDER", help="A node's folder, such as FOLDER/node-2.")]
@@ -66,7 +67,7 @@ def write(
 
     _check_data(data)
     epsilon, noise = _one_epsilon(max_epsilon, simulated_noise), _noise(simulated_noise)
-    catalogue = None if _has_ratings(data) else _public_catalogue(data)
+    catalogue = None if _is_vendors(data) else _public_catalogue(data)
     write_deployment(out, data, nodes, max_epsilon=epsilon, noise=noise, plugins=named_plugins(), tls=tls)
     if catalogue is not None:
         catalogue.write(out / CATALOGUE)
@@ -271,17 +272,17 @@ def next_command(folder: Path) -> str:
     from discreet.nodes.configuration import node_folders, read_node
 
     data = read_node(next(iter(node_folders(folder).values()))).data
-    if _has_ratings(data):
+    if _is_vendors(data):
         command = ["discreet", "vendors", "share", str(data), "--epsilon", "5"]
         return shlex.join((*command, "--engine", "flower", "--superlink", str(folder)))
     return _training(folder, str(folder / CATALOGUE))
 
 
-def _has_ratings(data: Path) -> bool:
-    from discreet.data.formats.data_format import RatingsFormat
+def _is_vendors(data: Path) -> bool:
+    from discreet.data.formats.data_format import PurchasesFormat, RatingsFormat
     from discreet.data.formats.format_registry import recognise
 
-    return isinstance(recognise(data), RatingsFormat)
+    return isinstance(recognise(data), RatingsFormat | PurchasesFormat)
 
 
 def _public_catalogue(data: Path) -> PublicCatalogue:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import sys
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -19,6 +20,7 @@ from discreet.progress import notice
 from discreet.tabular import check_format
 
 if TYPE_CHECKING:
+    from discreet.data.purchases import Purchases
     from discreet.data.ratings import Ratings
     from discreet.experiments.vendor_gains import VendorGains
     from discreet.plugins import Registry
@@ -145,7 +147,6 @@ def compare(
     page = report_page(out)
     from dataclasses import replace
 
-    from discreet.data.open import open_purchases
     from discreet.experiments.cache import MeasurementCache
     from discreet.experiments.implicit_comparison import compare_rankings
     from discreet.experiments.rating_comparison import Design
@@ -177,12 +178,13 @@ def compare(
     cache = MeasurementCache(out / "measurements", fresh)
     comparison: VendorGains
     if implicit:
-        if ratings is None or vendor:
-            raise DiscreetError("implicit feedback is dealt out to vendors: give RATINGS, and no --vendor")
-        setting = Setting(GibbsMF(), design.distribution, vendors)
+        opened, own = all_purchases(ratings, vendor or [], threshold)
+        if own is not None:
+            design = replace(design, vendors=len(own), dealing=RANDOM, partitions=1)
+        setting = Setting(GibbsMF(), design.distribution, design.vendors)
         chosen, refused = make_methods(names, budgets, setting, registry)
-        opened = open_purchases(ratings, threshold=threshold)
-        comparison, models = compare_rankings(opened, design, cast(Any, chosen), cache, refused, top=top), ""
+        comparison = compare_rankings(opened, design, cast(Any, chosen), cache, refused, own, top=top)
+        models = ""
     else:
         rated, own = all_ratings(ratings, vendor or [], scale)
         if own is not None:
@@ -211,17 +213,38 @@ def compare(
 
 def all_ratings(path: Path | None, files: list[Path], scale: str | None) -> tuple[Ratings, list[Ratings] | None]:
     """The ratings at `path`; or those of all vendors' files, and each vendor's own, with a notice of what matched."""
-    from dataclasses import replace
-
     from discreet.data.open import open_ratings
-    from discreet.vendors.own_files import on_one_catalogue, together
 
-    if (path is None) == (not files):
-        raise DiscreetError("give the ratings to deal out, or each vendor's own file with --vendor, not both")
+    check_one_source(path, files)
     if path is not None:
         return within_scale(path, open_ratings(path), scale), None
-    opened = [within_scale(file, replace(open_ratings(file), name=file.stem), scale) for file in files]
-    own, matching = on_one_catalogue(opened)
+    return matched_files(files, lambda file: within_scale(file, open_ratings(file), scale))
+
+
+def check_one_source(path: Path | None, files: list[Path]) -> None:
+    """Refuse data to deal out beside vendors' own files, and neither."""
+    if (path is None) == (not files):
+        raise DiscreetError("give the data to deal out, or each vendor's own file with --vendor, not both")
+
+
+def all_purchases(path: Path | None, files: list[Path], threshold: float) -> tuple[Purchases, list[Ratings] | None]:
+    """The same for purchases."""
+    from discreet.data.open import open_purchases
+
+    check_one_source(path, files)
+    if path is not None:
+        return open_purchases(path, threshold=threshold), None
+    whole, own = matched_files(files, lambda file: open_purchases(file, threshold=threshold))
+    return cast("Purchases", whole), own
+
+
+def matched_files(files: list[Path], open_file: Callable[[Path], Ratings]) -> tuple[Ratings, list[Ratings]]:
+    """All vendors' data together, and each vendor's own, on one catalogue, with a notice of what matched."""
+    from dataclasses import replace
+
+    from discreet.vendors.own_files import on_one_catalogue, together
+
+    own, matching = on_one_catalogue([replace(open_file(file), name=file.stem) for file in files])
     for line in matching.in_words():
         notice(line)
     return together(own), own

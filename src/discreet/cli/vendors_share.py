@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from discreet.cli.options import AsJson, Seed, print_json, say
-from discreet.cli.vendors import parse_scale, within_scale
+from discreet.cli.vendors import FeedbackChoice, all_ratings, check_one_source, matched_files, parse_scale, within_scale
 from discreet.errors import DiscreetError, InputError
-from discreet.files import check_folder, creating_folder
 
 if TYPE_CHECKING:
-    from discreet.vendors.sharing.job import ShareJob
+    from discreet.vendors.sharing.job import Feedback, ShareJob
 
 
 class EngineChoice(StrEnum):
@@ -33,16 +32,22 @@ def share(
         typer.Argument(
             metavar="[RATINGS]",
             exists=True,
-            help="Ratings to deal out. With --superlink the public catalogue: a .txt file with one item a line, or"
-            " ratings, of which only items and scale are used.",
+            help="Ratings or purchases to deal out. With --superlink the public catalogue: a .txt file with one item a"
+            " line, or ratings or purchases, of which only items and scale are used.",
         ),
     ] = None,
     vendor: Annotated[
         list[Path] | None,
         typer.Option(exists=True, help="Instead of RATINGS: one vendor's own file; give it for each vendor."),
     ] = None,
+    feedback: Annotated[
+        FeedbackChoice | None,
+        typer.Option(
+            help="Share ratings (explicit), or purchases and clicks (implicit).", show_default="what the files have"
+        ),
+    ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Rehearse on generated ratings, from keys to predictions; keep nothing.")
+        bool, typer.Option("--dry-run", help="Rehearse on generated data, from keys to predictions; keep nothing.")
     ] = False,
     vendors: Annotated[
         int | None, typer.Option(help="How many vendors there are; with --superlink as many as nodes.")
@@ -55,6 +60,9 @@ def share(
     scale: Annotated[
         str | None, typer.Option(metavar="LOW,HIGH", help="The lowest and the highest rating there may be.")
     ] = None,
+    threshold: Annotated[
+        float, typer.Option(help="With implicit feedback, the rating from which on a rated item counts as liked.")
+    ] = 4.0,
     name: Annotated[
         str, typer.Option(help="What this sharing is called; another name makes it another one, with its own ε.")
     ] = "sharing",
@@ -83,7 +91,9 @@ def share(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Vendors release item statistics together, once, with privacy of users, over the secure sum.
+    """Vendors release statistics of their items together, once, with privacy of users, over the secure sum.
+
+    Of ratings: how items are rated, and by whom alike. Of purchases: what is bought, and what together.
 
     Rehearse first (--dry-run). Then give each vendor's own file (--vendor), with every vendor in a process of its own
     (--engine processes), or share over nodes on separate machines (--superlink). RATINGS are dealt out for a trial.
@@ -95,22 +105,23 @@ def share(
 
     Own files: discreet vendors share --vendor a.csv --vendor b.csv --vendor c.csv --epsilon 5 --engine processes
     """
+    from discreet.cli.vendors_rehearsal import rehearse
     from discreet.vendors.sharing.job import ShareJob
     from discreet.vendors.sharing.releases import load_complete
     from discreet.vendors.sharing.sharing_budget import usual_colluders
 
     files = vendor or []
     if dry_run:
-        rehearse(epsilon, delta, vendors or max(len(files), 4), engine, timeout, seed)
+        rehearse(epsilon, delta, vendors or max(len(files), 4), feedback_of(files, feedback), engine, timeout, seed)
         return
-    if (ratings is None) == (not files):
-        raise DiscreetError("give the ratings to deal out, or each vendor's own file with --vendor, not both")
+    check_one_source(ratings, files)
     if files and superlink is not None:
         raise DiscreetError("with --superlink each vendor's own node has its file; give the catalogue instead")
     nodes = vendors_nodes(len(files) or vendors, engine, superlink)
-    items, ends = catalogue(ratings, scale) if ratings is not None else catalogue_of_files(files, scale)
+    kind = feedback_of(files or [ratings], feedback)
+    items, ends = catalogue(ratings, scale, kind) if ratings is not None else catalogue_of_files(files, scale, kind)
     allowed = usual_colluders(len(nodes)) if colluders is None else colluders
-    job = ShareJob(name, epsilon, delta, allowed, nodes, items, ends, seed)
+    job = ShareJob(name, epsilon, delta, allowed, nodes, items, ends, seed, kind, threshold)
     if superlink is not None:
         share_on_deployment(job, superlink, out, timeout)
     else:
@@ -142,73 +153,50 @@ def share(
         say(f"Releases: {out}; give them to all vendors")
 
 
-def read(
-    releases: Annotated[Path, typer.Argument(exists=True, help="The file that 'discreet vendors share' has written.")],
-    node: Annotated[Path, typer.Argument(exists=True, help="The folder of the vendor's own node.")],
-    rank: Annotated[
-        int | None, typer.Option(min=0, help="How many factors the vendor's own model has (by default by size).")
-    ] = None,
-    iterations: Annotated[int | None, typer.Option(min=2, help="How many iterations it is sampled.")] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Folder for model.safetensors and predictions.csv, the best items for each of its users."),
-    ] = None,
-    top: Annotated[int, typer.Option(min=1, help="How many items for each user in predictions.csv.")] = 10,
-    seed: Seed = 0,
-    as_json: AsJson = False,
-) -> None:
-    """What the releases bring to one vendor: its error on a tenth of its own ratings, without them and with them.
+def feedback_of(paths: Sequence[Path | None], given: FeedbackChoice | None) -> Feedback:
+    """What is shared: what was asked for, or purchases if one of the files has no ratings."""
+    from discreet.data.formats.data_format import PurchasesFormat
+    from discreet.data.formats.format_registry import recognise
 
-    Nothing leaves the vendor: it takes off its own part of the sums, and the rest is a prior in its own model. With
-    --out that model, of all its ratings, is written, with predictions.
-
-    Example: discreet vendors read releases.safetensors vendors-nodes/node-1 --out model
-    """
-    from discreet.edge.node.spending import Spending
-    from discreet.edge.vendor.own_model import gain, open_reader
-    from discreet.edge.vendor.own_ratings import on_catalogue, vendor_ratings
-    from discreet.nodes.configuration import read_node
-    from discreet.vendors.gibbs import GibbsMF
-    from discreet.vendors.recommender import Recommender
-
-    reader, settings = open_reader(releases, node), read_node(node)
-    own = on_catalogue(vendor_ratings(settings), reader.releases.job)
-    model = GibbsMF.for_size(len(own), rank, iterations)
-    found = gain(reader, own, model, seed)
-    result: dict[str, Any] = {"tested": found.tested, "alone": found.alone, "together": found.together}
-    if out is not None:
-        check_folder(out)
-        with creating_folder(out) as draft:
-            fitted = Recommender.of(reader.predictor(own, model, seed), own)
-            fitted.save(draft / "model.safetensors")
-            lines = fitted.write_recommendations(draft / "predictions.csv", top)
-        result |= {"out": str(out), "predictions": lines}
-    spent, limit = Spending(node / "spent", settings.max_epsilon).spent(), settings.max_epsilon
-    if as_json:
-        print_json(result)
-        return
-    difference = found.alone - found.together
-    better = f"{abs(difference):.4f} {'lower' if difference > 0 else 'higher: here alone is better'}"
-    say(f"RMSE on {found.tested:,} ratings: alone {found.alone:.4f}, with the releases {found.together:.4f} ({better})")
-    if out is not None:
-        say(f"Model: {out / 'model.safetensors'}; {lines:,} predictions: {out / 'predictions.csv'}")
-    if math.isfinite(limit):
-        say(f"ε of its users for life: {spent:g} spent of {limit:g}; {limit - spent:g} left for later sharings")
+    if given is not None:
+        return "implicit" if given is FeedbackChoice.implicit else "explicit"
+    known = [recognise(path) for path in paths if path is not None and path.suffix != ".txt"]
+    return "implicit" if any(isinstance(found, PurchasesFormat) for found in known) else "explicit"
 
 
-def catalogue(path: Path, scale: str | None) -> tuple[tuple[str, ...], tuple[float, float]]:
-    """The items and the scale that all vendors agree on, from a list of items or from ratings."""
-    from discreet.data.open import open_ratings
+class Catalogue(NamedTuple):
+    """The items and the scale that all vendors agree on; purchases have none, and it is from 0 to 1."""
+
+    items: tuple[str, ...]
+    scale: tuple[float, float]
+
+
+def catalogue(path: Path, scale: str | None, feedback: Feedback) -> Catalogue:
+    """From a list of items, or from ratings or purchases."""
+    from discreet.data.open import open_feedback, open_ratings
     from discreet.vendors.sharing.vendor_catalogue import listed_items
 
-    if path.suffix == ".txt":
+    listed = listed_items(path) if path.suffix == ".txt" else None
+    if feedback == "implicit":
+        return Catalogue(listed or tuple(open_feedback(path).items.ids), (0.0, 1.0))
+    if listed is not None:
         if scale is None:
             raise InputError(
                 path, "a list of items does not say how they are rated; give the scale, such as --scale 1,5"
             )
-        return listed_items(path), parse_scale(scale)
+        return Catalogue(listed, parse_scale(scale))
     opened = within_scale(path, open_ratings(path), scale)
-    return tuple(opened.items.ids), opened.scale
+    return Catalogue(tuple(opened.items.ids), opened.scale)
+
+
+def catalogue_of_files(files: list[Path], scale: str | None, feedback: Feedback) -> Catalogue:
+    """The union of the vendors' items, with a notice of what matched, and the widest of their scales."""
+    from discreet.data.open import open_feedback
+
+    if feedback == "implicit":
+        return Catalogue(tuple(matched_files(files, open_feedback)[0].items.ids), (0.0, 1.0))
+    opened, _ = all_ratings(None, files, scale)
+    return Catalogue(tuple(opened.items.ids), opened.scale)
 
 
 def vendors_nodes(vendors: int | None, engine: EngineChoice, superlink: Path | None) -> tuple[int, ...]:
@@ -244,46 +232,6 @@ def share_on_one_machine(job: ShareJob, engine: EngineChoice, folder: Path, out:
     from discreet.nodes.flower.simulation import simulate
 
     simulate(lambda nodes: share_over(nodes, roster, job, out, timeout), hosts)
-
-
-def catalogue_of_files(files: list[Path], scale: str | None) -> tuple[tuple[str, ...], tuple[float, float]]:
-    """The union of the vendors' items, with a notice of what matched, and the widest of their scales."""
-    from discreet.cli.vendors import all_ratings
-
-    opened, _ = all_ratings(None, files, scale)
-    return tuple(opened.items.ids), opened.scale
-
-
-def rehearse(epsilon: float, delta: float, vendors: int, engine: EngineChoice, timeout: float, seed: int) -> None:
-    """The whole of it on generated ratings in a folder that is removed: nodes, rounds, one vendor's predictions."""
-    from tempfile import TemporaryDirectory
-
-    from discreet.data.synthetic.rating_world import ratings_world, write_ratings
-    from discreet.edge.vendor.local_nodes import trial_nodes
-    from discreet.edge.vendor.own_model import gain, open_reader
-    from discreet.edge.vendor.own_ratings import on_catalogue, vendor_ratings
-    from discreet.nodes.configuration import read_node
-    from discreet.vendors.gibbs import GibbsMF
-    from discreet.vendors.sharing.job import ShareJob
-    from discreet.vendors.sharing.sharing_budget import usual_colluders
-
-    with TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        world = ratings_world(60 * vendors, 200, 40 * 60 * vendors, seed=seed)
-        write_ratings(world, folder / "ratings")
-        say(f"1. generated {len(world):,} ratings of {len(world.items)} items for {vendors} vendors")
-        nodes = tuple(range(1, vendors + 1))
-        items, ends = catalogue(folder / "ratings", None)
-        job = ShareJob("rehearsal", epsilon, delta, usual_colluders(vendors), nodes, items, ends, seed)
-        trial_nodes(folder / "nodes", folder / "ratings", vendors)
-        say(f"2. wrote each vendor's node with its keys, and a roster of {vendors}")
-        share_on_one_machine(job, engine, folder / "nodes", folder / "releases", timeout)
-        say(f"3. all {vendors} vendors answered every round over the secure sum: {job.budget.guarantee()}")
-        reader = open_reader(folder / "releases", folder / "nodes" / "node-1")
-        own = on_catalogue(vendor_ratings(read_node(folder / "nodes" / "node-1")), job)
-        found = gain(reader, own, GibbsMF(rank=2, iterations=30, burn_in=10), seed)
-        say(f"4. vendor 1 read the releases: RMSE alone {found.alone:.4f}, with them {found.together:.4f}")
-    say("It works here. On your own files: discreet vendors share --vendor a.csv --vendor b.csv … --epsilon ε")
 
 
 def share_on_deployment(job: ShareJob, folder: Path, out: Path, timeout: float) -> None:

@@ -80,6 +80,11 @@ def open_purchases(path: Path | str, *, threshold: float = LIKED) -> Purchases:
     )
 
 
+def open_feedback(path: Path | str) -> Ratings:
+    """Read what a vendor has: purchases, if that is what the columns say, and ratings otherwise."""
+    return open_purchases(path) if isinstance(recognise(Path(path)), PurchasesFormat) else open_ratings(path)
+
+
 def _refuse_overlap(path: Path, data: NewsData) -> None:
     """Each split must lie after the one before: training on what came later would leak the future."""
     for (early, before), (late, after) in pairwise((name, part) for name, part in data.splits.items() if len(part)):

@@ -54,11 +54,17 @@ class Purchases(Ratings):
         Raises:
             DiscreetError: there are none.
         """
-        liked = ratings.value >= threshold
-        if not liked.any():
+        found = cls.likes(ratings, threshold)
+        if not len(found):
             low, high = ratings.scale
             problem = f"no rating is at least {threshold:g} (the scale is {low:g} to {high:g}); lower --threshold"
             raise DiscreetError(f"{ratings.name}: {problem}")
+        return found
+
+    @classmethod
+    def likes(cls, ratings: Ratings, threshold: float) -> Purchases:
+        """The same, where there may be none."""
+        liked = ratings.value >= threshold
         columns = {field.name: getattr(ratings, field.name) for field in fields(ratings)}
         columns |= {name: columns[name][liked] for name in ("user", "item", "time")}
         return cls(**{**columns, "value": np.ones(int(liked.sum()), np.float32), "scale": (0.0, 1.0)})

@@ -1,10 +1,10 @@
-"""The jobs that a node can be asked to take part in: training for readers' clicks, sharing for a vendor's ratings."""
+"""The jobs that a node can be asked to take part in: training for readers' clicks, sharing for a vendor's data."""
 
 from __future__ import annotations
 
 import json
 
-from discreet.data.formats.data_format import RatingsFormat
+from discreet.data.formats.data_format import PurchasesFormat, RatingsFormat
 from discreet.data.formats.format_registry import recognise
 from discreet.errors import DiscreetError
 from discreet.nodes import Contribute, OpenJob
@@ -19,7 +19,7 @@ def open_job_for(settings: NodeSettings) -> OpenJob:
     Raises:
         InputError: the data cannot be read.
     """
-    own = "share" if isinstance(recognise(settings.data), RatingsFormat) else "train"
+    own = "share" if isinstance(recognise(settings.data), RatingsFormat | PurchasesFormat) else "train"
     opened = _opener(own, settings)
 
     def open_job(description: bytes) -> Contribute:

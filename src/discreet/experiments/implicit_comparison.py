@@ -28,12 +28,14 @@ def compare_rankings(
     methods: Sequence[RankingMethod],
     cache: MeasurementCache,
     refused: Sequence[MethodRefusal] = (),
+    own: Sequence[Ratings] | None = None,
     *,
     top: int = 20,
 ) -> RankingComparison:
     """Measure every method at every vendor that is to be measured; the first method is `local`.
 
-    A vendor all of whose users have a single item cannot be measured; a notice says how many such there are.
+    The purchases are dealt out as `design` says, or each vendor has its `own`. A vendor all of whose users have a
+    single item cannot be measured; a notice says how many such there are.
 
     Raises:
         DiscreetError: the purchases cannot be dealt out so, or no vendor can be measured.
@@ -43,7 +45,7 @@ def compare_rankings(
     names = metric_names(top)
     measure = partial(_measured, top=top)
     found, reused = at_vendors(
-        purchases, design, methods, cache, _one_fold, measure, (len(names) + 1,), f"ranking, top {top}"
+        purchases, design, methods, cache, _one_fold, measure, (len(names) + 1,), f"ranking, top {top}", own
     )
     found = found[:, :, 0]
     usable = np.isfinite(found).all(axis=(0, 1, 3))
@@ -63,11 +65,11 @@ def compare_rankings(
         for method, table, again in zip(methods, found, reused, strict=True)
     ]
     part = "the last" if purchases.has_times else "a random"
-    words = f"{design.dealt_in_words()}, {part} fifth of each user's items tested"
+    dealt = design.dealt_in_words() if own is None else f"{design.vendors} vendors' own files"
+    words = f"{dealt}, {part} fifth of each user's items tested"
+    settings = asdict(design) | {"top": top, "dealing": "own files" if own is not None else str(design.dealing)}
     tested = int(found[0, :, usable, -1].sum())
-    return RankingComparison(
-        purchases.name, design.vendors, top, words, tested, results, refused, {**asdict(design), "top": top}
-    )
+    return RankingComparison(purchases.name, design.vendors, top, words, tested, results, refused, settings)
 
 
 def _one_fold(ratings: Ratings, *, seed: int) -> list[Fold]:

@@ -9,7 +9,7 @@ SECURE_SUM = 1
 """The messages of the secure sum, and the requests to nodes and answers of theirs around them."""
 TRAINING_JOB = 3
 """What a server tells nodes of a training (`methods.training_job`)."""
-SHARING_JOB = 2
+SHARING_JOB = 3
 """What a server tells vendors of a sharing (`vendors.sharing.job`)."""
 VDAF = 18
 """The draft of Prio3 (`aggregation.prio3`)."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from discreet.data.purchases import Purchases
 from discreet.data.ratings import Items, Ratings
 from discreet.errors import DiscreetError
 from discreet.vendors.partition import pooled
@@ -23,18 +24,20 @@ class Matching:
         everywhere: How many items all have.
         items: How many there are.
         shared_users: How many names of users are at more than one vendor.
+        what: What they have of the items: ratings, or purchases.
     """
 
     vendors: Sequence[tuple[str, int, int, int, float]]
     everywhere: int
     items: int
     shared_users: int
+    what: str = "ratings"
 
     def in_words(self) -> list[str]:
         """A line for each vendor, and what else to know."""
         lines = [
-            f"{name}: {ratings:,} ratings; {matched:,} of its {items:,} items are another vendor's, too"
-            f" ({share:.0%} of its ratings)"
+            f"{name}: {ratings:,} {self.what}; {matched:,} of its {items:,} items are another vendor's, too"
+            f" ({share:.0%} of its {self.what})"
             for name, matched, items, ratings, share in self.vendors
         ]
         lines.append(f"{self.everywhere:,} of {self.items:,} items are at every vendor (matched by id).")
@@ -79,7 +82,8 @@ def on_one_catalogue(files: Sequence[Ratings]) -> tuple[list[Ratings], Matching]
         parts.append(replace(vendor, item=mapped[vendor.item], items=items, users=users, scale=scale))
     seen = Counter(user for vendor in files for user in vendor.users)
     everywhere = sum(count == len(files) for count in owners.values())
-    return parts, Matching(matched, everywhere, len(owners), sum(count > 1 for count in seen.values()))
+    what = "purchases" if isinstance(files[0], Purchases) else "ratings"
+    return parts, Matching(matched, everywhere, len(owners), sum(count > 1 for count in seen.values()), what)
 
 
 def together(parts: Sequence[Ratings]) -> Ratings:

@@ -14,9 +14,10 @@ from discreet.errors import InputError
 from discreet.vendors.gibbs import FittedGibbs, GibbsMF
 from discreet.vendors.methods.baselines import Local
 from discreet.vendors.partition import Fold, folds
-from discreet.vendors.sharing.contributions import UNIT
+from discreet.vendors.sharing.contributions import UNIT, Floats
 from discreet.vendors.sharing.reading import prior_of_others
 from discreet.vendors.sharing.releases import Releases, load_complete
+from discreet.vendors.sharing.sharing_rounds import Round
 from discreet.vendors.vendor_method import Predictor
 
 
@@ -35,10 +36,14 @@ class ReleaseReader:
 
     def predictor(self, own: Ratings, model: GibbsMF, seed: int) -> FittedGibbs:
         """The vendor's own model, with what the others' statistics say as its prior."""
-        answers = self.releases.answers()
-        rest = [(a.total - g.values) / UNIT for a, g in zip(answers, self.given, strict=True)]
-        prior = prior_of_others([a.round for a in answers], rest, own, self.releases.job.budget, model.rank)
+        prior = prior_of_others(*self.others(), own, self.releases.job.budget, model.rank)
         return model.fit(own, prior=prior, seed=seed)
+
+    def others(self) -> tuple[list[Round], list[Floats]]:
+        """The rounds, and what the others alone have said in each, with their noise, in units."""
+        answers = self.releases.answers()
+        rest = [np.asarray((a.total - g.values) / UNIT) for a, g in zip(answers, self.given, strict=True)]
+        return [a.round for a in answers], rest
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""A vendor's node in a job of sharing: it opens the vendor's ratings, and answers each round once.
+"""A vendor's node in a job of sharing: it opens the vendor's ratings or purchases, and answers each round once.
 
-**Nothing is refused for what users rated.** The ratings are read before any message of a server; those that do not
-fit the job are left out or moved to the ends of its scale; and if the program fails over them, noise goes out alone.
+**Nothing is refused for what users rated or bought.** The data is read before any message of a server; what does not
+fit the job is left out or moved to the ends of its scale; and if the program fails over it, noise goes out alone.
 
 **All vendors or none.** The noise is counted for all of them, and a vendor's own part would not hide its users. If one
 sum went without vendor v and another, of the same answers, with it, their difference would be v's answer alone. So a
@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from discreet.aggregation.contribution import Contribution
+from discreet.data.purchases import Purchases
 from discreet.data.ratings import Ratings
 from discreet.edge.node.spending import Spending
 from discreet.edge.vendor.contribution_record import ContributionRecord, RecordedContribution
@@ -36,7 +37,7 @@ from discreet.progress import notice
 from discreet.vendors.sharing.contributions import Integers
 from discreet.vendors.sharing.job import ShareJob
 from discreet.vendors.sharing.sharing_rounds import Round, Vendor
-from discreet.vendors.sharing.tasks import SharingTask, length
+from discreet.vendors.sharing.tasks import SharingTask
 
 BOOK = "shared"
 """The folder of the book in the node's folder."""
@@ -55,6 +56,8 @@ def job_opener(settings: NodeSettings) -> OpenJob:
         job = ShareJob.from_bytes(description)
         if settings.number not in job.nodes:
             raise DiscreetError(f"node {settings.number} is not one of the job's vendors")
+        if job.feedback == "explicit" and isinstance(ratings, Purchases):
+            raise DiscreetError(f"node {settings.number} hosts purchases, and the job is about ratings")
         spending, promised = Spending(settings.folder / "spent", settings.max_epsilon), job.budget.guarantee()
         spending.check(job.digest, promised)
         if settings.noise != "secure" and job.seed is None:
@@ -88,7 +91,7 @@ class VendorNode:
                 f"a sum of at least {assignment.quorum} of the nodes {assignment.invited} has too little noise;"
                 f" all {vendors} vendors must be in it, and nobody else"
             )
-        task = SharingTask.from_bytes(assignment.task, len(self.job.items))
+        task = SharingTask.from_bytes(assignment.task, self.job)
         with self.lock:
             answer = self._answer(assignment.task, task)
             self.spending.charge(self.job.digest, self.job.budget.guarantee())
@@ -116,8 +119,8 @@ class VendorNode:
     def _vendor(self, given: list[RecordedContribution]) -> Vendor:
         vendor = Vendor(self.ratings, self.job.budget, self._noise())
         for one in given:
-            asked = SharingTask.from_bytes(one.task, len(self.job.items)).round
-            vendor.answered_before(asked, length(asked))
+            asked = SharingTask.from_bytes(one.task, self.job).round
+            vendor.answered_before(asked, asked.length(len(self.job.items)))
         return vendor
 
     def _noise(self) -> Noise:
@@ -146,4 +149,7 @@ class _Unfailing:
             return self.asked.contribution(ratings)
         except Exception:
             _log.exception("nothing is contributed to a round, for the ratings here cannot be used")
-            return np.zeros(length(self.asked), np.int64)
+            return np.zeros(self.length(len(ratings.items)), np.int64)
+
+    def length(self, items: int) -> int:
+        return self.asked.length(items)

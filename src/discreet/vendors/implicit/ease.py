@@ -81,7 +81,7 @@ class FittedEASE(ItemRanker):
     items: Sequence[str]
     bought: csr_array
     kept: NDArray[np.int64]
-    inverse: _Inverse
+    inverse: Inverse
     popularity: Floats
 
     def scores(self, users: NDArray[np.integer]) -> Floats:
@@ -103,7 +103,7 @@ class FittedEASE(ItemRanker):
 
 
 @dataclass(frozen=True, eq=False)
-class _Inverse:
+class Inverse:
     """P = diag(base) − halfᵀ·half, or base as a whole matrix where `half` is None."""
 
     base: Floats
@@ -117,19 +117,19 @@ class _Inverse:
         return np.asarray((x * self.base[None, :]).toarray() - (x @ self.half.T) @ self.half)
 
 
-def _primal(rows: csr_array, kept: NDArray[np.int64], ridge: Floats) -> _Inverse:
+def _primal(rows: csr_array, kept: NDArray[np.int64], ridge: Floats) -> Inverse:
     part = rows[:, kept].astype(np.float64)
     gram = (part.T @ part).toarray()
     gram[np.diag_indices_from(gram)] += ridge
     inverse = cho_solve(cho_factor(gram, overwrite_a=True, check_finite=False), np.eye(len(gram)), overwrite_b=True)
-    return _Inverse(inverse, None, np.diag(inverse).copy())
+    return Inverse(inverse, None, np.diag(inverse).copy())
 
 
-def _dual(rows: csr_array, kept: NDArray[np.int64], ridge: Floats) -> _Inverse:
+def _dual(rows: csr_array, kept: NDArray[np.int64], ridge: Floats) -> Inverse:
     part = rows[:, kept].astype(np.float64)
     scaled = (part / ridge[None, :]).tocsr()
     kernel = (scaled @ part.T).toarray()
     kernel[np.diag_indices_from(kernel)] += 1.0
     lower = cho_factor(kernel, lower=True, overwrite_a=True, check_finite=False)[0]
     half = solve_triangular(lower, scaled.toarray(), lower=True, overwrite_b=True, check_finite=False)
-    return _Inverse(1 / ridge, half, 1 / ridge - np.einsum("ui,ui->i", half, half))
+    return Inverse(1 / ridge, half, 1 / ridge - np.einsum("ui,ui->i", half, half))

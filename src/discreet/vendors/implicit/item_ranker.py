@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,21 +43,45 @@ class ItemRanker(ABC):
 
     def recommend(self, user: str, k: int = 10) -> list[tuple[str, float]]:
         """The `k` best items that a user (by name) did not buy yet, with their scores."""
-        number = _place(self.users, user, "user")
-        scores = np.array(self.scores(np.array([number]))[0], np.float64)
-        scores[self.bought.indices[self.bought.indptr[number] : self.bought.indptr[number + 1]]] = -np.inf
-        return self._best(scores, k)
+        return self._named(self.open_scores(np.array([_place(self.users, user, "user")]))[0], k)
 
     def similar_items(self, item: str, k: int = 10) -> list[tuple[str, float]]:
         """The `k` items that are most similar to one (by name), with their similarities."""
         number = _place(self.items, item, "item")
         similar = np.array(self.similarities(number), np.float64)
         similar[number] = -np.inf
-        return self._best(similar, k)
+        return self._named(similar, k)
 
-    def _best(self, scores: NDArray[np.float64], k: int) -> list[tuple[str, float]]:
+    def open_scores(self, users: NDArray[np.integer]) -> NDArray[np.float64]:
+        """The scores of what users (by number) did not buy yet; what they bought has −∞."""
+        scores, rows = np.array(self.scores(users), np.float64), self.bought[users]
+        scores[np.repeat(np.arange(len(users)), np.diff(rows.indptr)), rows.indices] = -np.inf
+        return scores
+
+    def best(self, scores: NDArray[np.float64], k: int) -> list[int]:
+        """The numbers of the `k` items with the highest scores, best first, without those that have −∞."""
         order = np.argsort(-scores, kind="stable")[: max(0, k)]
-        return [(self.items[place], float(scores[place])) for place in order.tolist() if np.isfinite(scores[place])]
+        return [place for place in order.tolist() if np.isfinite(scores[place])]
+
+    def save(self, path: Path | str) -> None:
+        """Write the model to a file (safetensors)."""
+        from discreet.vendors.implicit.ranker_file import save_ranker
+
+        save_ranker(self, Path(path))
+
+    @staticmethod
+    def load(path: Path | str) -> ItemRanker:
+        """The inverse of `save`.
+
+        Raises:
+            InputError: the file is not there, or not as `save` writes it.
+        """
+        from discreet.vendors.implicit.ranker_file import load_ranker
+
+        return load_ranker(Path(path))
+
+    def _named(self, scores: NDArray[np.float64], k: int) -> list[tuple[str, float]]:
+        return [(self.items[place], float(scores[place])) for place in self.best(scores, k)]
 
 
 def _place(names: Sequence[str], name: str, kind: str) -> int:

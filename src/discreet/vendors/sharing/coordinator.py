@@ -8,7 +8,7 @@ follows from the job alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,12 +16,20 @@ from typing import Any, Protocol
 from discreet.errors import DiscreetError, InputError
 from discreet.nodes import Nodes, NodeSum, SecureSums
 from discreet.progress import notice
+from discreet.vendors.implicit.sharing import purchase_plan
+from discreet.vendors.sharing import plan
 from discreet.vendors.sharing.contributions import Integers
-from discreet.vendors.sharing.job import ShareJob
-from discreet.vendors.sharing.plan import converse
+from discreet.vendors.sharing.job import Feedback, ShareJob
 from discreet.vendors.sharing.releases import Question, Releases
-from discreet.vendors.sharing.sharing_rounds import Round
-from discreet.vendors.sharing.tasks import SharingTask, length
+from discreet.vendors.sharing.sharing_budget import SharingBudget
+from discreet.vendors.sharing.sharing_rounds import Answered, Ask, Round
+from discreet.vendors.sharing.tasks import SharingTask
+
+COURSES: dict[Feedback, Callable[[Ask, SharingBudget, int], list[Answered]]] = {
+    "explicit": plan.converse,
+    "implicit": purchase_plan.converse,
+}
+"""Which rounds are asked."""
 
 
 class JobSums(Protocol):
@@ -42,7 +50,7 @@ def share_over_nodes(sums: JobSums, job: ShareJob, out: Path) -> Releases:
     conversation = _Conversation(sums, _begun(job, out, partial), partial)
     if not conversation.releases.complete:
         try:
-            converse(conversation.ask, job.budget, len(job.items))
+            COURSES[job.feedback](conversation.ask, job.budget, len(job.items))
         except DiscreetError:
             if not conversation.releases.answers():
                 partial.unlink(missing_ok=True)
@@ -92,7 +100,7 @@ class _Conversation:
         number, self._next = self._next, self._next + 1
         before = self.releases.asked
         if number == len(before):
-            self._keep([*before, Question(SharingTask(number, asked).to_bytes(), None)])
+            self._keep([*before, Question(SharingTask(number, asked).to_bytes(len(self.releases.job.items)), None)])
         task, total = self.releases.asked[number]
         if total is None:
             total = self._sum(task)
@@ -103,7 +111,7 @@ class _Conversation:
     def _sum(self, task: bytes) -> Integers:
         """The answer to a question just as it was first sent: vendors refuse another in its place."""
         job = self.releases.job
-        found = self._sums.sum(task, length(SharingTask.from_bytes(task, len(job.items)).round))
+        found = self._sums.sum(task, SharingTask.from_bytes(task, job).round.length(len(job.items)))
         if found.nodes != job.nodes:
             raise DiscreetError(f"the sum is over the nodes {found.nodes}, not over all vendors")
         return found.values

@@ -7,8 +7,9 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import Any
+from typing import Any, Literal, get_args
 
+from discreet.data.purchases import LIKED
 from discreet.errors import DiscreetError
 from discreet.protocol import versions
 from discreet.vendors.sharing.sharing_budget import SharingBudget
@@ -18,7 +19,13 @@ MAX_ITEMS = 1_000_000
 MAX_NAME = 200
 _MAX_RATING = 1e6
 _MAX_SEED = 2**63 - 1
-_FIELDS = ["kind", "format", "name", "epsilon", "delta", "colluders", "nodes", "items", "scale", "seed", "promise"]
+_FIELDS = [
+    "kind", "format", "name", "epsilon", "delta", "colluders", "nodes", "items", "scale", "seed", "feedback",
+    "threshold", "promise",
+]  # fmt: skip
+
+Feedback = Literal["explicit", "implicit"]
+"""What is shared: ratings (explicit), or what was bought, clicked or liked (implicit)."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,9 @@ class ShareJob:
         items: The public catalogue: the items' ids, whose order numbers them.
         scale: The lowest and the highest rating.
         seed: For nodes that are set to simulated noise; others draw from the operating system whatever it is.
+        feedback: Whether ratings are shared, or purchases.
+        threshold: The rating from which on a rated item counts as liked, where purchases are shared and a vendor has
+            ratings.
     """
 
     name: str
@@ -44,6 +54,8 @@ class ShareJob:
     items: tuple[str, ...]
     scale: tuple[float, float]
     seed: int | None = None
+    feedback: Feedback = "explicit"
+    threshold: float = LIKED
 
     def __post_init__(self) -> None:
         _ = self.budget
@@ -56,6 +68,8 @@ class ShareJob:
         low, high = self.scale
         if not (-_MAX_RATING <= low < high <= _MAX_RATING and high - low >= 1 / _MAX_RATING):
             raise DiscreetError(f"a scale goes from the lowest to the highest rating, not from {low:g} to {high:g}")
+        if self.feedback not in get_args(Feedback) or not -_MAX_RATING <= self.threshold <= _MAX_RATING:
+            raise DiscreetError(f"a job is about {' or '.join(get_args(Feedback))} feedback, liked from a rating on")
 
     @property
     def budget(self) -> SharingBudget:
@@ -66,8 +80,8 @@ class ShareJob:
         """One line of JSON. What users are promised is a part of it, so that all vendors of a sum have agreed on it."""
         values = (KIND, versions.SHARING_JOB, self.name, float(self.epsilon), float(self.delta), self.colluders)
         lists = (list(self.nodes), list(self.items), [float(end) for end in self.scale], self.seed)
-        promise = str(self.budget.guarantee())
-        fields = dict(zip(_FIELDS, (*values, *lists, promise), strict=True))
+        told = (self.feedback, float(self.threshold), str(self.budget.guarantee()))
+        fields = dict(zip(_FIELDS, (*values, *lists, *told), strict=True))
         return json.dumps(fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
     @classmethod
@@ -96,6 +110,8 @@ class ShareJob:
             items=tuple(fields["items"]),
             scale=(fields["scale"][0], fields["scale"][1]),
             seed=fields["seed"],
+            feedback=fields["feedback"],
+            threshold=fields["threshold"],
         )
         if job.to_bytes() != description:
             raise DiscreetError("the job's description is not as vendors write it")
@@ -117,7 +133,8 @@ def _typed(fields: dict[str, Any]) -> bool:
     seed, scale = fields["seed"], fields["scale"]
     return (
         isinstance(fields["name"], str)
-        and all(type(fields[key]) is float and math.isfinite(fields[key]) for key in ("epsilon", "delta"))
+        and isinstance(fields["feedback"], str)
+        and all(type(fields[key]) is float and math.isfinite(fields[key]) for key in ("epsilon", "delta", "threshold"))
         and type(fields["colluders"]) is int
         and _list_of(fields["nodes"], int)
         and _list_of(fields["items"], str)

@@ -21,7 +21,7 @@ from discreet.files import replacing_file
 from discreet.vendors.sharing.contributions import Integers
 from discreet.vendors.sharing.job import ShareJob
 from discreet.vendors.sharing.sharing_rounds import Answered
-from discreet.vendors.sharing.tasks import SharingTask, length
+from discreet.vendors.sharing.tasks import SharingTask
 
 _FORMAT = 1
 
@@ -44,7 +44,7 @@ class Releases:
     def answers(self) -> tuple[Answered, ...]:
         """The rounds with their totals, as a vendor reads them."""
         return tuple(
-            Answered(SharingTask.from_bytes(one.task, len(self.job.items)).round, one.total)
+            Answered(SharingTask.from_bytes(one.task, self.job).round, one.total)
             for one in self.asked
             if one.total is not None
         )
@@ -100,11 +100,13 @@ class Releases:
 
     def _check(self) -> None:
         for number, (data, total) in enumerate(self.asked):
-            task = SharingTask.from_bytes(data, len(self.job.items))
+            task = SharingTask.from_bytes(data, self.job)
             last = number == len(self.asked) - 1
             if task.number != number or (total is None and (self.complete or not last)):
                 raise ValueError(f"round {number + 1} is not in its place")
-            if total is not None and (total.dtype != np.int64 or total.shape != (length(task.round),)):
+            if total is not None and (
+                total.dtype != np.int64 or total.shape != (task.round.length(len(self.job.items)),)
+            ):
                 raise ValueError(f"the answer to round {number + 1} has another length than it should")
 
 

@@ -38,6 +38,10 @@ class Round(Protocol):
         """The sum over one vendor's users."""
         ...
 
+    def length(self, items: int) -> int:
+        """How many values the sum has, for a catalogue of so many items."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class Opening:
@@ -57,6 +61,10 @@ class Opening:
         """Sums, then counts."""
         return contributions.opening(ratings, self.emphasis, self.offset)
 
+    def length(self, items: int) -> int:
+        """Two for each item."""
+        return 2 * items
+
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
@@ -71,6 +79,10 @@ class Pairs:
         """The strict upper triangle of the covariance of popular items."""
         return contributions.pairs(ratings, self.offset, self.popular)
 
+    def length(self, items: int) -> int:
+        """One for each pair of popular items."""
+        return len(self.popular) * (len(self.popular) - 1) // 2
+
 
 @dataclass(frozen=True, eq=False)
 class Projections:
@@ -83,6 +95,10 @@ class Projections:
     def contribution(self, ratings: Ratings) -> Integers:
         """A row of sums for each item."""
         return contributions.projections(ratings, self.directions)
+
+    def length(self, items: int) -> int:
+        """One for each item and direction."""
+        return items * self.directions.rank
 
 
 @dataclass(frozen=True, eq=False)

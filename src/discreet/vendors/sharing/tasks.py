@@ -1,34 +1,46 @@
 """A round as bytes: what the server sends to vendors on other machines. Strict, versioned, exact to the last bit.
 
-    "DSR2", number, kind, share, items, popular, rank   <4sBBdIII
-    Opening      emphasis, offset
-    Pairs        offset, popular
-    Projections  offset, popular, basis row by row, emphasis
+    "DSR3", number, kind, share, items, popular, rank, kept   <4sBBdIIII
+    of ratings
+      1 Opening           emphasis, offset
+      2 Pairs             offset, popular
+      3 Projections       offset, popular, basis row by row, emphasis
+    of purchases
+      4 Sales             nothing
+      5 SalesPairs        popular
+      6 SalesProjections  popular, basis row by row, kept (ascending, the popular ones among them)
 
-Floats are float64, places of popular items int64, all little-endian. What a vendor is asked comes from a server that it
-need not trust, and a bound on a user's norm is worth nothing for numbers that are none, or so small or large that
-squares lose their digits. So values outside of generous limits are refused, as is everything that is not just so long.
+`round_bytes` says what arrays are like, and which are refused.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from discreet.errors import DiscreetError
-from discreet.vendors.sharing.contributions import Directions, Floats, Integers
-from discreet.vendors.sharing.plan import MAX_DIRECTIONS, POPULAR
+from discreet.vendors.implicit.sharing import purchase_plan
+from discreet.vendors.implicit.sharing.purchase_rounds import Sales, SalesPairs, SalesProjections
+from discreet.vendors.sharing import plan
+from discreet.vendors.sharing.contributions import Directions
+from discreet.vendors.sharing.job import Feedback, ShareJob
+from discreet.vendors.sharing.round_bytes import RoundReader, floats, places
 from discreet.vendors.sharing.sharing_rounds import Opening, Pairs, Projections, Round
 
 MAX_ROUNDS = 255
-_HEADER = struct.Struct("<4sBBdIII")
-_MAGIC = b"DSR2"
-_MAX_VALUE = 1e6
-_MIN_EMPHASIS = 1e-6
-_MAX_LOADING = 1e3
+_HEADER = struct.Struct("<4sBBdIIII")
+_MAGIC = b"DSR3"
+
+
+class _Sizes(NamedTuple):
+    """How many popular items, directions and kept items a round has; 0 where it has none."""
+
+    popular: int = 0
+    rank: int = 0
+    kept: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,108 +50,78 @@ class SharingTask:
     number: int
     round: Round
 
-    def to_bytes(self) -> bytes:
-        """The bytes that `from_bytes` reads."""
-        asked = self.round
-        if isinstance(asked, Opening):
-            kind, sizes, parts = 1, (len(asked.emphasis), 0, 0), [_floats(asked.emphasis), _floats(asked.offset)]
-        elif isinstance(asked, Pairs):
-            kind, sizes = 2, (len(asked.offset), len(asked.popular), 0)
-            parts = [_floats(asked.offset), _places(asked.popular)]
-        elif isinstance(asked, Projections):
-            d = asked.directions
-            kind, sizes = 3, (len(d.offset), len(d.popular), d.rank)
-            parts = [_floats(d.offset), _places(d.popular), _floats(d.basis), _floats(d.emphasis)]
-        else:
-            raise TypeError(f"a {type(asked).__name__} cannot be sent")
-        return b"".join((_HEADER.pack(_MAGIC, self.number, kind, asked.share, *sizes), *parts))
+    def to_bytes(self, items: int) -> bytes:
+        """The bytes that `from_bytes` reads, for a catalogue of so many items."""
+        kind, sizes, parts = _written(self.round)
+        header = _HEADER.pack(_MAGIC, self.number, kind, self.round.share, items, *sizes)
+        return b"".join((header, *parts))
 
     @classmethod
-    def from_bytes(cls, data: bytes, items: int) -> SharingTask:
-        """The task, if it is one for a catalogue of so many items.
+    def from_bytes(cls, data: bytes, job: ShareJob) -> SharingTask:
+        """The task, if it is one of this job.
 
         Raises:
             DiscreetError: it is not, in one line.
         """
         if len(data) < _HEADER.size or data[:4] != _MAGIC:
             raise DiscreetError("the task is not a round of sharing that this version knows")
-        _, number, kind, share, size, popular, rank = _HEADER.unpack_from(data)
-        if size != items:
-            raise DiscreetError(f"the round is about {size} items, the job's catalogue has {items}")
+        _, number, kind, share, size, *counts = _HEADER.unpack_from(data)
+        if size != len(job.items):
+            raise DiscreetError(f"the round is about {size} items, the job's catalogue has {len(job.items)}")
         if not 0 < share <= 1:
             raise DiscreetError(f"a round spends a share of the budget above 0 and at most 1, not {share}")
-        if (kind > 1 and not 2 <= popular <= min(POPULAR, items)) or (kind == 3 and not 1 <= rank <= MAX_DIRECTIONS):
-            raise DiscreetError(f"the round has {popular} popular items and {rank} directions, which is not allowed")
-        reader = _Reader(data[_HEADER.size :])
-        asked = _read(kind, share, reader, items, popular, rank)
-        if reader.rest or (kind < 3 and rank) or (kind == 1 and popular):
+        reader = RoundReader(data[_HEADER.size :], size)
+        task = cls(number, _read(kind, job.feedback, share, reader, _Sizes(*counts), size))
+        if reader.rest or task.to_bytes(size) != data:
             raise DiscreetError("the round's bytes are not as its header says")
-        return cls(number, asked)
+        return task
 
 
-def length(asked: Round) -> int:
-    """How many values the answer to a round has."""
-    if isinstance(asked, Opening):
-        return 2 * len(asked.emphasis)
-    if isinstance(asked, Pairs):
-        return len(asked.popular) * (len(asked.popular) - 1) // 2
-    if isinstance(asked, Projections):
-        return len(asked.directions.offset) * asked.directions.rank
+def _written(asked: Round) -> tuple[int, _Sizes, list[bytes]]:
+    match asked:
+        case Opening():
+            return 1, _Sizes(), [floats(asked.emphasis), floats(asked.offset)]
+        case Pairs():
+            return 2, _Sizes(len(asked.popular)), [floats(asked.offset), places(asked.popular)]
+        case Projections(directions=d):
+            parts = [floats(d.offset), places(d.popular), floats(d.basis), floats(d.emphasis)]
+            return 3, _Sizes(len(d.popular), d.rank), parts
+        case Sales():
+            return 4, _Sizes(), []
+        case SalesPairs():
+            return 5, _Sizes(len(asked.popular)), [places(asked.popular)]
+        case SalesProjections():
+            sizes = _Sizes(len(asked.popular), asked.basis.shape[1], len(asked.kept))
+            return 6, sizes, [places(asked.popular), floats(asked.basis), places(asked.kept)]
     raise TypeError(f"a {type(asked).__name__} cannot be sent")
 
 
-def _read(kind: int, share: float, reader: _Reader, items: int, popular: int, rank: int) -> Round:
-    if kind == 1:
-        return Opening(share, reader.floats(items, _is_emphasis), reader.floats(items, _is_offset))
-    if kind == 2:
-        return Pairs(share, reader.floats(items, _is_offset), reader.places(popular, items))
-    if kind == 3:
-        offset, places = reader.floats(items, _is_offset), reader.places(popular, items)
-        basis = reader.floats(popular * rank, _is_loading).reshape(popular, rank)
-        return Projections(share, Directions(offset, places, basis, reader.floats(items, _is_emphasis)))
-    raise DiscreetError(f"there is no round of kind {kind}")
+def _read(kind: int, feedback: Feedback, share: float, reader: RoundReader, sizes: _Sizes, items: int) -> Round:
+    popular, rank, kept = sizes
+    match feedback, kind:
+        case "explicit", 1:
+            return Opening(share, reader.emphasis(), reader.offset())
+        case "explicit", 2:
+            _check(2 <= popular <= min(plan.POPULAR, items))
+            return Pairs(share, reader.offset(), reader.places(popular))
+        case "explicit", 3:
+            _check(2 <= popular <= min(plan.POPULAR, items) and 1 <= rank <= plan.MAX_DIRECTIONS)
+            offset, chosen = reader.offset(), reader.places(popular)
+            return Projections(share, Directions(offset, chosen, reader.basis(popular, rank), reader.emphasis()))
+        case "implicit", 4:
+            return Sales(share)
+        case "implicit", 5:
+            _check(2 <= popular <= min(purchase_plan.POPULAR, items))
+            return SalesPairs(share, reader.places(popular))
+        case "implicit", 6:
+            _check(2 <= popular <= min(purchase_plan.POPULAR, items) and popular <= kept)
+            _check(1 <= rank <= purchase_plan.MAX_DIRECTIONS and kept <= min(purchase_plan.MAX_KEPT, items))
+            chosen, basis, asked_for = reader.places(popular), reader.basis(popular, rank), reader.places(kept)
+            _check(bool((np.diff(asked_for) > 0).all()) and bool(np.isin(chosen, asked_for).all()))
+            return SalesProjections(share, chosen, basis, asked_for)
+    raise DiscreetError(f"there is no round of kind {kind} for {feedback} feedback")
 
 
-class _Reader:
-    """Takes arrays off the front of the bytes, each checked."""
-
-    def __init__(self, rest: bytes) -> None:
-        self.rest = rest
-
-    def floats(self, count: int, allowed: Callable[[Floats], bool]) -> Floats:
-        values = np.frombuffer(self._take(8 * count), "<f8").astype(np.float64)
-        if not allowed(values):
-            raise DiscreetError("the round has numbers outside of what is allowed")
-        return values
-
-    def places(self, count: int, items: int) -> Integers:
-        places = np.frombuffer(self._take(8 * count), "<i8").astype(np.int64)
-        if not ((places >= 0) & (places < items)).all() or len(np.unique(places)) != count:
-            raise DiscreetError("the round's popular items are not different items of the catalogue")
-        return places
-
-    def _take(self, size: int) -> bytes:
-        if len(self.rest) < size:
-            raise DiscreetError("the round's bytes are not as its header says")
-        taken, self.rest = self.rest[:size], self.rest[size:]
-        return taken
-
-
-def _is_emphasis(values: Floats) -> bool:
-    return bool(((values == 0) | ((values >= _MIN_EMPHASIS) & (values <= _MAX_VALUE))).all())
-
-
-def _is_offset(values: Floats) -> bool:
-    return bool((np.abs(values) <= _MAX_VALUE).all())
-
-
-def _is_loading(values: Floats) -> bool:
-    return bool((np.abs(values) <= _MAX_LOADING).all())
-
-
-def _floats(values: Floats) -> bytes:
-    return np.ascontiguousarray(values, "<f8").tobytes()
-
-
-def _places(values: Integers) -> bytes:
-    return np.ascontiguousarray(values, "<i8").tobytes()
+def _check(allowed: bool) -> None:
+    if not allowed:
+        raise DiscreetError("the round has other numbers of items or directions than are allowed")

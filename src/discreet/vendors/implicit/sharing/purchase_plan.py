@@ -64,10 +64,3 @@ def directions(upper: Floats, size: int, deviation: float) -> Floats:
 def total_deviation(asked: Round, budget: SharingBudget) -> float:
     """σ, in units, of the noise of all vendors in a round's total."""
     return float(budget.vendor_deviation(asked.sensitivity, asked.share)) * math.sqrt(budget.vendors) / UNIT
-
-
-def length(asked: Round, items: int) -> int:
-    """How many values the answer to a round has."""
-    if isinstance(asked, SalesPairs):
-        return len(asked.popular) * (len(asked.popular) - 1) // 2
-    return len(asked.kept) * asked.basis.shape[1] if isinstance(asked, SalesProjections) else items

@@ -22,7 +22,7 @@ from discreet.vendors.implicit.sharing.purchase_contributions import unit_rows
 from discreet.vendors.implicit.sharing.purchase_rounds import SalesProjections
 from discreet.vendors.sharing.contributions import UNIT, Floats, Integers
 from discreet.vendors.sharing.sharing_budget import SharingBudget
-from discreet.vendors.sharing.sharing_rounds import Answered, others
+from discreet.vendors.sharing.sharing_rounds import Answered, Round, others
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,16 +37,22 @@ def gram_of_others(
     answers: Sequence[Answered], own: Ratings, added: Sequence[Integers], budget: SharingBudget
 ) -> GramOfOthers:
     """What the others' users buy together, as the vendor of these purchases can tell from the answers."""
-    asked = answers[-1].round
+    rest = [others(answered, own, noise) for answered, noise in zip(answers, added, strict=True)]
+    return gram_from([answered.round for answered in answers], rest, own, budget)
+
+
+def gram_from(rounds: Sequence[Round], rest: Sequence[Floats], own: Ratings, budget: SharingBudget) -> GramOfOthers:
+    """The same from what the others alone have said in each round (`rest`, with their noise, in units)."""
+    asked = rounds[-1]
     if not isinstance(asked, SalesProjections):
         raise ValueError("there are no projections among the answers")
     deviation = budget.reader_deviation(asked.sensitivity, asked.share) / UNIT
-    part = nystrom(others(answers[-1], own, added[-1]).reshape(len(asked.kept), -1), asked, deviation)
+    part = nystrom(rest[-1].reshape(len(asked.kept), -1), asked, deviation)
     rows = np.zeros((part.shape[1], len(own.items)))
     rows[:, asked.kept] = part.T
     entries = unit_rows(own).data
-    usual = float(np.square(entries).sum() / entries.sum())
-    sold = np.maximum(0.0, others(answers[0], own, added[0]))
+    usual = float(np.square(entries).sum() / max(1.0, entries.sum()))
+    sold = np.maximum(0.0, rest[0])
     return GramOfOthers(rows, np.maximum(0.0, usual * sold - np.square(rows).sum(axis=0)))
 
 

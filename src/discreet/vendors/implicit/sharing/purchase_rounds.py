@@ -25,6 +25,10 @@ class Sales:
         """A sum for each item."""
         return contributions.sales(ratings)
 
+    def length(self, items: int) -> int:
+        """One for each item."""
+        return items
+
 
 @dataclass(frozen=True, eq=False)
 class SalesPairs:
@@ -37,6 +41,10 @@ class SalesPairs:
     def contribution(self, ratings: Ratings) -> Integers:
         """The strict upper triangle of the popular items' Gram matrix."""
         return contributions.pairs(ratings, self.popular)
+
+    def length(self, items: int) -> int:
+        """One for each pair of popular items."""
+        return len(self.popular) * (len(self.popular) - 1) // 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,3 +71,7 @@ class SalesProjections:
     def contribution(self, ratings: Ratings) -> Integers:
         """A row for each kept item."""
         return contributions.projections(ratings, self.popular, self.basis, self.kept)
+
+    def length(self, items: int) -> int:
+        """One for each kept item and direction."""
+        return len(self.kept) * int(self.basis.shape[1])

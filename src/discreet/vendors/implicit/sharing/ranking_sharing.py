@@ -101,7 +101,12 @@ class RankingSharing(RankingMethod):
 
     def predictor(self, shared: Shared, recipient: int, own: Ratings, seed: int) -> ItemRanker:
         """The best on own purchases: with the others' rows at some weight, or without them."""
-        known = gram_of_others(shared.answers, own, shared.kept[recipient], self.budget(len(shared.kept)))
+        return self.ranker(
+            gram_of_others(shared.answers, own, shared.kept[recipient], self.budget(len(shared.kept))), own, seed
+        )
+
+    def ranker(self, known: GramOfOthers, own: Ratings, seed: int) -> ItemRanker:
+        """The same from what is known of the others."""
         with_others = [WithOthers(known, weight, ridge) for weight in self.weights for ridge in self.ridges]
         choices: list[RankingModel] = [*(with_others if len(known.rows) else []), *self.models]
         return best_of(choices, lambda model, fold: model.fit(fold.train), own, seed=seed).fit(own)
