@@ -7,7 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.models.layers import AttentionPooling, RecentGRU, SelfAttention, WordConvolution, WordEmbedding
+from discreet.models import word_convolution
+from discreet.models.layers import AttentionPooling, RecentGRU, SelfAttention, WordEmbedding
+from discreet.models.word_convolution import WordConvolution
 
 COPIES = st.lists(st.integers(0, 5), min_size=1, max_size=6).filter(any)
 
@@ -113,6 +115,27 @@ def test_convolution_of_words_is_that_of_their_vectors(trained: bool):
     found, expected = convolution.of_words(table, words), convolution(table(words))
     torch.testing.assert_close(found, expected)
     gradients, wanted = (torch.autograd.grad(each.square().sum(), parameters) for each in (found, expected))
+    for one, other in zip(gradients, wanted, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+@pytest.mark.parametrize("trained", [True, False])
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_convolution_of_texts_is_that_of_each(monkeypatch: pytest.MonkeyPatch, trained: bool, share: float):
+    monkeypatch.setattr(word_convolution, "REPEATED", share)  # never by word, always by word
+    torch.manual_seed(5)
+    table, convolution = WordEmbedding(6, 4, trained=trained).double(), WordConvolution(4, 7).double()
+    with torch.no_grad():
+        table.padding.normal_()
+        convolution.bias.normal_()
+    texts = [torch.tensor([[2, 0, 3, 5], [0, 1, 0, 0]]), torch.tensor([[5], [2], [5]]), torch.tensor([[2, 3, 2, 3, 2]])]
+    parameters = [*table.parameters(), *convolution.parameters()]
+    found, expected = convolution.of_texts(table, texts), [convolution(table(text)) for text in texts]
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other)
+    gradients, wanted = (
+        torch.autograd.grad(sum(each.square().sum() for each in several), parameters) for several in (found, expected)
+    )
     for one, other in zip(gradients, wanted, strict=True):
         torch.testing.assert_close(one, other)
 

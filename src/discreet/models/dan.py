@@ -16,11 +16,11 @@ from discreet.models.layers import (
     Dense,
     EntityEmbedding,
     RecentLSTM,
-    WordConvolution,
     WordEmbedding,
 )
 from discreet.models.news_model import ArticleBatch, Needs, NewsModel, TableSizes
 from discreet.models.published import SMALL, EntitySettings, needed
+from discreet.models.word_convolution import WordConvolution
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from discreet.models.layers import CandidateAttention, Dense, EntityEmbedding, WordConvolution, WordEmbedding
+from discreet.models.layers import CandidateAttention, Dense, EntityEmbedding, WordEmbedding
 from discreet.models.news_model import ArticleBatch, Needs, NewsModel, TableSizes
 from discreet.models.published import SMALL, EntitySettings, needed
+from discreet.models.word_convolution import WordConvolution
 
 
 class DKN(NewsModel):

@@ -5,15 +5,17 @@ Qi, Wu, Wu, Huang, Xie: Privacy-preserving news recommendation model learning. F
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from discreet.models.layers import AttentionPooling, RecentGRU, SelfAttention, WordConvolution, WordEmbedding
+from discreet.models.layers import AttentionPooling, RecentGRU, SelfAttention, WordEmbedding
 from discreet.models.news_model import ArticleBatch, Needs, NewsModel, TableSizes
 from discreet.models.published import SMALL, WordSettings, check_heads, needed
+from discreet.models.word_convolution import WordConvolution
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,17 @@ class FedNewsRecModel(NewsModel):
 
     def encode_articles(self, batch: ArticleBatch) -> Tensor:
         """The articles' vectors, from their titles' words."""
-        titles, copies = needed(batch.titles, "titles"), needed(batch.title_copies, "titles")
-        words = self.title_convolution.of_words(self.words, titles)
+        return self._pooled(self.title_convolution.of_words(self.words, needed(batch.titles, "titles")), batch)
+
+    def encode_batches(self, batches: Sequence[ArticleBatch]) -> Tensor:
+        """The same for several batches, which share their words."""
+        titles = [needed(batch.titles, "titles") for batch in batches]
+        texts = self.title_convolution.of_texts(self.words, titles)
+        return torch.cat([self._pooled(words, batch) for words, batch in zip(texts, batches, strict=True)])
+
+    def _pooled(self, words: Tensor, batch: ArticleBatch) -> Tensor:
+        """Vectors of titles from those of their words in context."""
+        copies = needed(batch.title_copies, "titles")
         vectors: Tensor = self.title_pooling(nn.functional.relu(self.title_attention(words, copies)), copies)
         return vectors
 

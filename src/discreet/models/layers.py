@@ -17,6 +17,9 @@ import torch.nn.functional as F  # noqa: N812 (PyTorch's own name for it)
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+VECTOR = 16
+"""Numbers that a processor takes at once: torch's soft-max of fewer goes one by one, and is ten times slower."""
+
 
 class WordEmbedding(nn.Module):
     """Word vectors [n, words, size] of positions in the vocabulary; padding (0) has a learnt vector e₀ of its own.
@@ -69,43 +72,6 @@ class EntityEmbedding(nn.Module):
         return torch.where(there, F.embedding(entities, self.vectors), torch.zeros_like(self.vectors[0]))
 
 
-class WordConvolution(nn.Module):
-    """A window of three words slid over the text, ReLU(W · [x₋₁, x, x₊₁] + b), with zeros beyond both ends.
-
-    Written as three matrix products, which `vmap` over parameters turns into batched products (a convolution would
-    become a grouped one, several times slower on a CPU).
-    """
-
-    def __init__(self, size: int, filters: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(3, size, filters))
-        self.bias = nn.Parameter(torch.zeros(filters))
-        bound = math.sqrt(6 / (3 * size + 3 * filters))
-        nn.init.uniform_(self.weight, -bound, bound)
-
-    def forward(self, words: Tensor) -> Tensor:
-        """Word vectors [n, words, size] in context, [n, words, filters]."""
-        return F.relu(_windows(words) @ self.weight.flatten(0, 1) + self.bias)
-
-    def of_words(self, table: WordEmbedding, words: Tensor) -> Tensor:
-        """The same for words [n, words] of a table.
-
-        Where only the table's padding e₀ is learnt, the fixed vectors go through W alone, and e₀·W is added wherever
-        the window touches padding: no gradient of the size of the text is made for the sake of one vector.
-        """
-        if table.trained:
-            return self.forward(table(words))
-        padding = (words == 0).unsqueeze(-1)
-        fixed = F.embedding(words, table.vectors).masked_fill(padding, 0.0)
-        touched = _windows(padding.to(fixed.dtype)) @ (table.padding @ self.weight)
-        return F.relu(_windows(fixed) @ self.weight.flatten(0, 1) + touched + self.bias)
-
-
-def _windows(words: Tensor) -> Tensor:
-    """Each position of [n, words, size] with those before and after it, [n, words, 3·size]."""
-    return torch.cat((F.pad(words[..., :-1, :], (0, 0, 1, 0)), words, F.pad(words[..., 1:, :], (0, 0, 0, 1))), dim=-1)
-
-
 class SelfAttention(nn.Module):
     """Multi-head self-attention (Vaswani et al. 2017) without output projection or bias, as NRMS publishes it.
 
@@ -126,9 +92,12 @@ class SelfAttention(nn.Module):
         n, positions, _ = inputs.shape
         head_size = self.size // self.heads
         projected = (inputs @ self.weight.flatten(1)).view(n, positions, 3, self.heads, head_size)
-        queries, keys, values = projected.permute(2, 0, 3, 1, 4).unbind(0)
+        queries, keys, values = (each.transpose(1, 2) for each in projected.unbind(2))
+        absent = max(0, VECTOR - positions)
+        keys, values = F.pad(keys, (0, 0, 0, absent)), F.pad(values, (0, 0, 0, absent))
         logits = (queries / math.sqrt(head_size)) @ keys.transpose(-1, -2)
-        weights = torch.softmax(logits + log_copies(copies, logits)[:, None, None, :], dim=-1)
+        counted = log_copies(F.pad(copies, (0, absent)), logits)
+        weights = torch.softmax(logits + counted[:, None, None, :], dim=-1)
         return (weights @ values).transpose(1, 2).reshape(n, positions, self.size)
 
 
@@ -235,20 +204,21 @@ class RecentGRU(nn.Module):
         with torch.no_grad():
             states = self._states(inputs, there, lambda state, _: self.from_state(state))
             before = torch.cat((torch.zeros_like(states[..., :1, :]), states[..., :-1, :]), dim=-2)
-        products = self.from_state(before)
+        products = self.from_state(before).unbind(-2)
 
         def known(state: Tensor, step: int) -> Tensor:
-            product: Tensor = _Known.apply(state, products[..., step, :], weight)  # type: ignore[no-untyped-call]
+            product: Tensor = _Known.apply(state, products[step], weight)  # type: ignore[no-untyped-call]
             return product
 
         return self._states(inputs, there, known)[..., -1, :]
 
     def _states(self, inputs: Tensor, there: Tensor, from_state: Callable[[Tensor, int], Tensor]) -> Tensor:
         """The state after each step, [n, recent, state size]."""
-        state = torch.zeros_like(inputs[..., 0, : self.state_size])
+        given = inputs.unbind(-2)
+        state = torch.zeros_like(given[0][..., : self.state_size])
         states = []
         for step in range(self.recent):
-            reset_in, keep_in, proposal_in = inputs[..., step, :].chunk(3, dim=-1)
+            reset_in, keep_in, proposal_in = given[step].chunk(3, dim=-1)
             reset_state, keep_state, proposal_state = from_state(state, step).chunk(3, dim=-1)
             reset = torch.sigmoid(reset_in + reset_state)
             keep = torch.sigmoid(keep_in + keep_state)
@@ -300,8 +270,8 @@ class RecentLSTM(nn.Module):
         inputs = self.from_input(recent)
         state = cell = torch.zeros_like(inputs[..., 0, : self.state_size])
         states = []
-        for step in range(self.recent):
-            enter, keep, proposal, leave = (inputs[..., step, :] + self.from_state(state)).chunk(4, dim=-1)
+        for step, given in enumerate(inputs.unbind(-2)):
+            enter, keep, proposal, leave = (given + self.from_state(state)).chunk(4, dim=-1)
             cell_after = torch.sigmoid(keep) * cell + torch.sigmoid(enter) * torch.tanh(proposal)
             state_after = torch.sigmoid(leave) * torch.tanh(cell_after)
             now = there[..., step].unsqueeze(-1)

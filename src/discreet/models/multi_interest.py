@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import torch
@@ -34,6 +35,10 @@ class MultiInterest(NewsModel):
     def encode_articles(self, batch: ArticleBatch) -> Tensor:
         """As the model."""
         return self.base.encode_articles(batch)
+
+    def encode_batches(self, batches: Sequence[ArticleBatch]) -> Tensor:
+        """As the model."""
+        return self.base.encode_batches(batches)
 
     def encode_readers(self, clicks: Tensor, copies: Tensor) -> Tensor:
         """The reader's vector, and all interests after it."""

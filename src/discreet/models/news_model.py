@@ -13,7 +13,7 @@ position with `copies` 0 is not there at all.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -170,6 +170,10 @@ class NewsModel(nn.Module, ABC):
     @abstractmethod
     def encode_articles(self, batch: ArticleBatch) -> Tensor:
         """The articles' vectors [n, size]."""
+
+    def encode_batches(self, batches: Sequence[ArticleBatch]) -> Tensor:
+        """The vectors of the articles of several batches, one after the other; work that they share is done once."""
+        return torch.cat([self.encode_articles(batch) for batch in batches])
 
     def encode_readers(self, clicks: Tensor, copies: Tensor) -> Tensor:
         """Readers' vectors [n, reader size] from their clicks' vectors [n, clicks, size], with `copies` [n, clicks].

@@ -11,9 +11,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from discreet.models.layers import Dense, PersonalPooling, WordConvolution, WordEmbedding
+from discreet.models.layers import Dense, PersonalPooling, WordEmbedding
 from discreet.models.news_model import ArticleBatch, Needs, NewsModel, TableSizes
 from discreet.models.published import SMALL, WordSettings, needed
+from discreet.models.word_convolution import WordConvolution
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,9 @@ Positions = NDArray[np.int64]
 BUCKET_OVERHEAD = 40
 """What one more bucket costs, in positions: the time of its calls over the time of one word or click."""
 
+HISTORY_OVERHEAD = 200
+"""The same for histories, in clicks: a recurrent unit makes its small steps once more for each bucket."""
+
 BUCKET_POSITIONS = 16_384
 """The most words in a bucket: some 300 MB of activations at the published sizes."""
 
@@ -71,8 +74,7 @@ class RoundLayout:
         self, network: Network, parameters: Mapping[str, Tensor], objective: Objective
     ) -> tuple[Tensor, Tensor | None]:
         """The scores of each sample's candidates [samples, candidates], and what a model adds to the loss."""
-        vectors = torch.cat([self._encode(network, parameters, batch) for batch in self.articles])
-        vectors = masked(vectors, self.article_masks)
+        vectors = masked(self._encode(network, parameters), self.article_masks)
         if network.candidate_aware:
             return self._matches(network, parameters, vectors), None
         readers = torch.cat(
@@ -93,11 +95,12 @@ class RoundLayout:
             first += len(bucket.clicks)
         return torch.cat(found)[torch.argsort(self.by_view)]
 
-    def _encode(self, network: Network, parameters: Mapping[str, Tensor], batch: ArticleBatch) -> Tensor:
+    def _encode(self, network: Network, parameters: Mapping[str, Tensor]) -> Tensor:
         if self.positions <= KEPT_POSITIONS:
-            return network.encode_articles(parameters, batch)
-        encoded: Tensor = checkpoint(network.encode_articles, parameters, batch, use_reentrant=False)
-        return encoded
+            return network.encode_batches(parameters, self.articles)
+        return torch.cat(
+            [checkpoint(network.encode_articles, parameters, batch, use_reentrant=False) for batch in self.articles]
+        )
 
 
 def masked(vectors: Tensor, masks: Tensor | None) -> Tensor:
@@ -105,9 +108,7 @@ def masked(vectors: Tensor, masks: Tensor | None) -> Tensor:
     return vectors if masks is None else vectors * masks.to(vectors.dtype)
 
 
-def compact(
-    samples: Samples, table: ArticleTable, history_length: int, overhead: int = BUCKET_OVERHEAD, dropout: Dropout = NONE
-) -> RoundLayout:
+def compact(samples: Samples, table: ArticleTable, history_length: int, dropout: Dropout = NONE) -> RoundLayout:
     """Lay out the samples of one or of many clients."""
     articles = np.concatenate((samples.history, samples.candidates.ravel()))
     articles = np.where(articles == ANONYMOUS, table.anonymous, articles)
@@ -128,13 +129,13 @@ def compact(
         reader = table.number_of(samples.reader[client])
         anonymous_of = samples.view_client
     lengths = table.length(rows).numpy()
-    buckets = [part for bucket in by_length(lengths, overhead) for part in _parts(bucket, lengths)]
+    buckets = [part for bucket in by_length(lengths, BUCKET_OVERHEAD) for part in _parts(bucket, lengths)]
     order = np.concatenate(buckets)
     place = _inverse(order)[places]
     clicks, candidates, anonymous = np.split(place, [len(samples.history), len(articles)])
 
     sizes = samples.history_sizes
-    view_buckets = by_length(sizes, overhead)
+    view_buckets = by_length(sizes, HISTORY_OVERHEAD)
     view_order = np.concatenate(view_buckets)
     start = np.cumsum(sizes) - sizes
     histories = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -48,6 +48,10 @@ class Network:
     def encode_articles(self, parameters: Mapping[str, Tensor], batch: ArticleBatch) -> Tensor:
         """The articles' vectors [n, size]."""
         return self._call(parameters, "encode_articles", batch)
+
+    def encode_batches(self, parameters: Mapping[str, Tensor], batches: Sequence[ArticleBatch]) -> Tensor:
+        """The vectors of the articles of several batches, one after the other."""
+        return self._call(parameters, "encode_batches", batches)
 
     def encode_readers(
         self, parameters: Mapping[str, Tensor], clicks: Tensor, copies: Tensor, reader: Tensor | None = None
