@@ -18,6 +18,7 @@ T = TypeVar("T")
 
 _progress: ContextVar[Progress | None] = ContextVar("discreet_progress", default=None)
 _verbose: ContextVar[bool] = ContextVar("discreet_verbose", default=False)
+_following: ContextVar[int] = ContextVar("discreet_following", default=0)
 
 
 @contextmanager
@@ -103,6 +104,25 @@ def notice(message: str) -> None:
 
 LONG_SECONDS = 60.0
 """Work that takes longer is worth an estimate beforehand."""
+
+
+@contextmanager
+def followed_by(trainings: int) -> Iterator[None]:
+    """Let `say_time_left` know how many trainings follow the one in this block."""
+    token = _following.set(trainings)
+    try:
+        yield
+    finally:
+        _following.reset(token)
+
+
+def say_time_left(rounds: int, each: float) -> None:
+    """Say how long so many rounds will take, at so many seconds each, and the trainings after them; if that is long."""
+    left, following = rounds * each, _following.get()
+    if left * (1 + following) <= LONG_SECONDS:
+        return
+    more = f"; with {following} more trainings, if they are like this one, about {in_short(left * (1 + following))}"
+    notice(f"{rounds} rounds are left: about {in_short(left)}{more if following else ''}")
 
 
 def in_short(seconds: float) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from discreet import progress
 from discreet.cli import run
 from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
@@ -21,6 +22,7 @@ from discreet.experiments.papers.news_experiments import NEWS_EXPERIMENTS
 from discreet.experiments.papers.scale import SCALES, Scale, scale_of
 from discreet.methods.method import TrainingTask
 from discreet.methods.method_registry import make_method
+from discreet.training.rounds import RoundResult, Server
 from discreet.training.torch_device import chosen_device, use_device
 
 PLANS = {name: experiment for name, experiment in NEWS_EXPERIMENTS.items() if experiment.plan is not None}
@@ -104,6 +106,51 @@ def test_serving_budgets_share_one_training(task: TrainingTask, monkeypatch: pyt
     assert len(trained) == 1
 
 
+def test_two_tables_share_trainings_and_one_that_was_interrupted_goes_on(
+    task: TrainingTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scale = replace(ONE_ROUND, settings={**ONE_ROUND.settings, "rounds": 4})
+    on_device = PaperCell("a", scale.method("fedrec", "nrms"))
+    served = PaperCell("a", scale.method("fedrec", "nrms", epsilon_serving=1.0), x=1.0)
+    cache = MeasurementCache(tmp_path / "measurements")
+    rounds: list[int] = []
+    step, stop = Server.step, [3]
+
+    def counted(self: Server, result: RoundResult) -> None:
+        if self.state.round + 1 in stop:
+            raise KeyboardInterrupt
+        step(self, result)
+        rounds.append(self.state.round)
+
+    monkeypatch.setattr(Server, "step", counted)
+    with pytest.raises(KeyboardInterrupt):
+        measure_plan("one", task, Plan([on_device], []), [0], cache)
+    stop.clear()
+    one = measure_plan("one", task, Plan([on_device], []), [0], cache)
+    assert rounds == [1, 2, 3, 4]  # the first two before the interruption
+    assert not list(cache.folder.glob("*.checkpoint"))  # type: ignore[union-attr]
+    both = measure_plan("both", task, Plan([on_device, served], [], "ε"), [0], cache)
+    assert rounds == [1, 2, 3, 4]
+    anew = measure_plan("both", task, Plan([on_device, served], [], "ε"), [0], MeasurementCache())
+    for place, result in both.results.items():
+        assert result.estimate("auc") == anew.results[place].estimate("auc")
+    assert one.results["a", 0.0].estimate("auc") == both.results["a", 0.0].estimate("auc")
+
+
+def test_the_first_rounds_of_the_first_training_tell_how_long_all_will_take(
+    task: TrainingTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines: list[str] = []
+    monkeypatch.setattr(progress, "LONG_SECONDS", -1.0)
+    monkeypatch.setattr(progress, "notice", lines.append)
+    scale = replace(ONE_ROUND, settings={**ONE_ROUND.settings, "rounds": 5})
+    two = [PaperCell(name, scale.method(name, "nrms")) for name in ("fedrec", "dp_fedrec")]
+    measure_plan("two", task, Plan(two, []), [0], MeasurementCache())
+    assert [line.split(" about")[0] for line in lines] == ["2 rounds are left:"] * 2
+    assert "with 1 more trainings" in lines[0]
+    assert "more" not in lines[1]
+
+
 def test_what_is_left_is_said_in_trainings_and_time(task: TrainingTask, monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
     monkeypatch.setattr(ranking_comparison, "LONG_SECONDS", -1.0)
@@ -117,7 +164,7 @@ def test_jobs_and_device_reach_the_trainings(tmp_path: Path, monkeypatch: pytest
     """No GPU is needed to see where networks would be made."""
     seen: list[tuple[int, str]] = []
 
-    def compare(task, methods, split, seeds, cache, *, jobs):  # type: ignore[no-untyped-def]
+    def compare(task, methods, split, seeds, cache, *, jobs, keep_states):  # type: ignore[no-untyped-def]
         seen.append((jobs, chosen_device().type))
         raise DiscreetError("that is all")
 

@@ -59,6 +59,28 @@ def test_same_seed_same_weights_other_seed_other_weights(task, name):
     assert any(not np.array_equal(one[key], other[key], equal_nan=True) for key in one)
 
 
+def test_the_latest_impressions_choose_the_pass_and_then_train_too(task, monkeypatch):
+    method = Centralized(rounds=30, fraction=0.1, batch=20, validation=0.25)
+    measured = []
+
+    def auc(scores, impressions):
+        measured.append(impressions)
+        return {"auc": np.array([0.6 if len(measured) == 2 else 0.5])}
+
+    monkeypatch.setattr("discreet.methods.published.centralized.ranking_metrics", auc)
+    state = method.train(task, 1)
+    steps = len(state["losses"])  # of two passes, while as many as 30 were measured
+    assert steps == 2 * (30 // len(measured))
+    train = task.data.splits["train"]
+    assert all(0.2 * len(train) < len(later) < 0.35 * len(train) for later in measured)
+    assert min(later.time.min() for later in measured) >= np.quantile(train.time, 0.7)
+    two = dataclasses.replace(method, rounds=steps, validation=0.0).train(task, 1)
+    for key in two.keys() - {"watched"}:
+        assert np.array_equal(state[key], two[key], equal_nan=True), key
+    with pytest.raises(DiscreetError, match="validation at least 0 and below 1"):
+        Centralized(validation=1.0)
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_a_resumed_training_ends_as_one_that_was_never_interrupted(task, name, tmp_path, monkeypatch):
     method = METHODS[name](rounds=6, fraction=0.1)

@@ -62,9 +62,10 @@ def reproduce(
     """Run tables and figures of the papers again: the printed values next to ours, a plot, and a verdict.
 
     FedNewsRec and PrivateRec take a news data set, the thesis on multi-vendor matrix factorization takes ratings.
-    Without DATA a generated world is used. Interrupted, the same command goes on where it stopped: measurements are
-    kept in OUT/measurements and used again as long as the code is the same. What is trained, and how long it will
-    take, is said on the way. --jobs and --device are for the news papers; the thesis's sampler has no use for them.
+    Without DATA a generated world is used. Interrupted, the same command goes on where it stopped: measurements and
+    trained models are kept in OUT/measurements and used again as long as the code is the same. What is trained, and how
+    long it will take, is said on the way. --jobs and --device are for the news papers; the thesis's sampler has no use
+    for them.
 
     Example: discreet reproduce privaterec-table-1 MINDsmall
 

@@ -40,8 +40,7 @@ class MeasurementCache:
 
     def get(self, name: str, key: Sequence[Any]) -> Cached | None:
         """The measurement, or None where there is none that can be read."""
-        path = self._path(name, key)
-        if self.fresh or path is None or not path.exists():
+        if self.fresh or self.folder is None or not (path := self.path(name, key)).exists():
             return None
         try:
             with safe_open(path, framework="numpy") as file:
@@ -52,14 +51,14 @@ class MeasurementCache:
 
     def put(self, name: str, key: Sequence[Any], arrays: Arrays, about: Mapping[str, Any] | None = None) -> None:
         """Keep a measurement."""
-        path = self._path(name, key)
-        if path is not None:
-            whole = {label: np.ascontiguousarray(array) for label, array in arrays.items()}
-            with replacing_file(path) as draft:
+        if self.folder is not None:
+            whole = {label: np.asarray(array, order="C") for label, array in arrays.items()}
+            with replacing_file(self.path(name, key)) as draft:
                 save_file(whole, draft, metadata={"about": json.dumps(about or {})})
 
-    def _path(self, name: str, key: Sequence[Any]) -> Path | None:
+    def path(self, name: str, key: Sequence[Any]) -> Path:
+        """Where a measurement is kept, if there is a folder."""
         if self.folder is None:
-            return None
+            raise ValueError("without a folder nothing is kept")
         description = json.dumps([versions(), name, *key], sort_keys=True)
         return self.folder / f"{name}-{hashlib.blake2b(description.encode(), digest_size=12).hexdigest()}.safetensors"

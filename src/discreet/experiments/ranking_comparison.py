@@ -19,6 +19,7 @@ from discreet.errors import DiscreetError
 from discreet.evaluation.beyond import BEYOND, beyond_accuracy
 from discreet.evaluation.metrics import METRICS, RankingMetrics, ranking_metrics
 from discreet.experiments.cache import MeasurementCache
+from discreet.experiments.kept_trainings import KeptTrainings, classes_of
 from discreet.experiments.parallel_trainings import side_by_side
 from discreet.experiments.provenance import own_code
 from discreet.experiments.ranking_results import Comparison, MethodResult
@@ -27,7 +28,7 @@ from discreet.methods.method import Method, Scores, State, TrainingTask, with_se
 from discreet.methods.method_registry import has_setting, make_method, plain_settings, setting_names, settings_for
 from discreet.methods.settings import settings_of
 from discreet.privacy.guarantee import Guarantee
-from discreet.progress import LONG_SECONDS, detail, in_short, notice, track
+from discreet.progress import LONG_SECONDS, detail, followed_by, in_short, notice, track
 
 
 def variants(names: Sequence[str], settings: Mapping[str, Any], epsilons: Sequence[float]) -> Iterator[Method]:
@@ -59,10 +60,12 @@ def compare(
     *,
     beyond: bool = False,
     jobs: int = 1,
+    keep_states: bool = False,
 ) -> Comparison:
     """Train and measure every method with every seed on one split; `beyond` accuracy too, if asked.
 
-    With several `jobs` trainings go side by side, each in a process of its own; what comes out is the same.
+    With several `jobs` trainings go side by side, each in a process of its own; what comes out is the same. Where the
+    cache has a folder, a training that was interrupted goes on, and with `keep_states` none is done twice.
     """
     split_of(task.data, split)
     data = [task.data.fingerprint, task.text_identity, split]
@@ -70,19 +73,20 @@ def compare(
     keys: dict[tuple[Method, int], list[Any]] = {}
     trainings: dict[tuple[Method, int], list[Method]] = {}
     for method, seed in ((method, seed) for method in methods for seed in seeds):
-        keys[method, seed] = [*data, own_code(*_parts(method)), settings_of(method), seed]
+        keys[method, seed] = [*data, own_code(*classes_of(method)), settings_of(method), seed]
         found = _cached(cache, method.name, keys[method, seed], METRICS + BEYOND if beyond else METRICS)
         if found is None:
             trainings.setdefault((_training(method), seed), []).append(method)
         else:
             measured[method, seed] = found
     todo = [_Job(training, seed, tuple(own), split, beyond) for (training, seed), own in trainings.items()]
+    shared = (task, KeptTrainings(cache, keep_states))
     if jobs > 1 and len(todo) > 1:
         notice(f"{len(todo)} trainings, {min(jobs, len(todo))} at a time; {len(measured)} measured before")
-        done = side_by_side(_train_and_measure, task, todo, min(jobs, len(todo)))
-        steps = track(done, "Comparing methods", total=len(todo))
+        done = side_by_side(_train_and_measure, shared, todo, min(jobs, len(todo)))
     else:
-        steps = track(((job, _train_and_measure(task, job)) for job in todo), "Comparing methods", total=len(todo))
+        done = _one_by_one(shared, todo)
+    steps = track(done, "Comparing methods", total=len(todo))
     began = time.monotonic()
     for number, (job, several) in enumerate(steps, 1):
         for method, found in zip(job.methods, several, strict=True):
@@ -99,6 +103,9 @@ def compare(
     return Comparison(task.data.name, split, results, list(seeds), task.text_identity)
 
 
+_Shared = tuple[TrainingTask, KeptTrainings]
+
+
 @dataclass(frozen=True)
 class _Job:
     """One training, and the methods that rank with it."""
@@ -110,20 +117,20 @@ class _Job:
     beyond: bool
 
 
-def _train_and_measure(task: TrainingTask, job: _Job) -> list[Measurement]:
+def _one_by_one(shared: _Shared, todo: Sequence[_Job]) -> Iterator[tuple[_Job, list[Measurement]]]:
+    """Each job in turn; the first rounds of the first say how long all may take."""
+    for number, job in enumerate(todo):
+        with followed_by(0 if number else len(todo) - 1):
+            found = _train_and_measure(shared, job)
+        yield job, found
+
+
+def _train_and_measure(shared: _Shared, job: _Job) -> list[Measurement]:
+    task, trainings = shared
     detail(f"{job.training.name}, seed {job.seed}: training and measuring")
-    state = job.training.train(task, job.seed)
+    state = trainings.train(job.training, task, job.seed)
     impressions = split_of(task.data, job.split)
     return [measure(task, method, state, impressions, job.seed, beyond=job.beyond) for method in job.methods]
-
-
-def _parts(method: Method) -> list[type]:
-    """The classes that a measurement is of: the method's, and its model's where it has one."""
-    if method.model is None:
-        return [type(method)]
-    from discreet.models.model_registry import MODELS  # torch, which other methods do not wait for
-
-    return [type(method), MODELS[method.model]]
 
 
 def _training(method: Method) -> Method:

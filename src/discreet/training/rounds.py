@@ -22,7 +22,7 @@ from types import TracebackType
 import torch
 
 from discreet.errors import DiscreetError
-from discreet.progress import LONG_SECONDS, in_short, notice, track
+from discreet.progress import notice, say_time_left, track
 from discreet.training.checkpoint import Checkpoint, CheckpointFile
 from discreet.training.objective import Parameters
 from discreet.training.optimisers import Optimiser
@@ -83,14 +83,17 @@ class Server:
             self._save()
 
     def __iter__(self) -> Iterator[int]:
-        """The numbers of the rounds that are left. Each takes one `step`. The first two tell how long it will take."""
-        began, first = time.monotonic(), self.state.round + 1
+        """The numbers of the rounds that are left. Each takes one `step`.
+
+        The second and the third tell how long it will take; the first is slower than the others.
+        """
+        first, began = self.state.round + 1, 0.0
         for number in track(range(first, self._rounds + 1), "Rounds"):
             yield number
-            if number == first + 1:
-                left = (time.monotonic() - began) / 2 * (self._rounds - number)
-                if left > LONG_SECONDS:
-                    notice(f"{self._rounds - number} rounds are left: about {in_short(left)}")
+            if number == first:
+                began = time.monotonic()
+            elif number == first + 2:
+                say_time_left(self._rounds - number, (time.monotonic() - began) / 2)
 
     def step(self, result: RoundResult) -> None:
         """End the round: move the model. A round without a usable answer changes nothing but the count.

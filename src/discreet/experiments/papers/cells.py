@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from discreet.data.split import some_readers
 from discreet.evaluation.metrics import METRICS
 from discreet.experiments.cache import MeasurementCache
+from discreet.experiments.kept_trainings import KeptTrainings
 from discreet.experiments.provenance import own_code
 from discreet.experiments.ranking_comparison import compare
 from discreet.experiments.ranking_results import MethodResult
@@ -171,13 +172,18 @@ class NewsReproduction(Reproduced):
 def measure_plan(
     name: str, task: TrainingTask, plan: Plan, seeds: Sequence[int], cache: MeasurementCache, jobs: int = 1
 ) -> NewsReproduction:
-    """Train and measure all cells of a plan, those of the same readers together, `jobs` trainings at a time."""
+    """Train and measure all cells of a plan, those of the same readers together, `jobs` trainings at a time.
+
+    What was trained is kept next to the measurements: tables of one paper share most of their trainings.
+    """
     results: dict[Place, MethodResult] = {}
     for share in dict.fromkeys(cell.readers for cell in plan.cells):
         cells = [cell for cell in plan.cells if cell.readers == share]
         part = task if share == 1 else replace(task, data=some_readers(task.data, share, seeds[0]))
         methods = list(dict.fromkeys(cell.method for cell in cells))
-        measured = dict(zip(methods, compare(part, methods, "dev", seeds, cache, jobs=jobs).results, strict=True))
+        measured = dict(
+            zip(methods, compare(part, methods, "dev", seeds, cache, jobs=jobs, keep_states=True).results, strict=True)
+        )
         results |= {(cell.line, cell.x): measured[cell.method] for cell in cells}
     return NewsReproduction(name, task.data.name, plan, results)
 
@@ -190,7 +196,7 @@ def training_curve(task: TrainingTask, method: InRounds, seed: int, cache: Measu
     if found is not None:
         return found.arrays["watched"]
     detail(f"{method.name}, seed {seed}: training and watching")
-    watched = np.asarray(method.train(task, seed)["watched"], np.float64)
+    watched = np.asarray(KeptTrainings(cache).train(method, task, seed)["watched"], np.float64)
     cache.put(method.name, key, {"watched": watched})
     return watched
 
