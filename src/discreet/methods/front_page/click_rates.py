@@ -1,11 +1,15 @@
 """What released sums tell of each article's click rate: a posterior, which knows how noisy the sums are.
 
-An article with log rate θ is clicked, where it is shown, e^θ times as often as an average one. In a slate of C articles
-an average one has 1/C of the clicks, so the sum of 1/C over slates is its exposure, and in a window it expects
-exposure · level · e^θ clicks. The level, how many clicks a slate gives, is the same for all and follows the sums.
+An article with log rate θ is clicked, where it is shown, e^θ times as often as one of which nothing is known. In a slate
+of C articles the mean article has 1/C of the clicks, so the sum of 1/C over slates is its exposure, and the mean
+article expects exposure · level clicks in a window. The level, how many clicks a slate gives, is the same for all and
+follows the sums.
 
 θ has a normal prior, around what a ridge regression on public text predicts from the released sums of all articles.
-Its posterior stands on a grid. Each hour the evidence of the past loses some weight, because news ages.
+Rates are skewed: with a deviation of σ the mean of e^θ is e^{σ²/2}, and that is the rate of the mean article. So an
+article expects exposure · level · e^{θ − σ²/2} clicks, and one of which much is known and that is clicked as the mean
+ranks above one of which nothing is known. The posterior stands on a grid. Each hour the evidence of the past loses some
+weight, because news ages.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ Floats = NDArray[np.float64]
 GRID = np.linspace(-4, 4, 33)
 FORGET_HOURLY = 0.03
 PRIOR_DEVIATION = 0.7
+"""σ, of θ around its prior mean."""
 RIDGE = 30.0
 MAX_IDLE = 3 * 86400
 """Seconds after which an article that is shown no more is forgotten."""
@@ -75,7 +80,7 @@ class ClickRates:
         noise = np.full(len(row), self.likelihood.variance / self.likelihood.copies**2)
         self._level += window.exposure.sum(), clicks.sum(), noise.sum()
         expected = window.exposure * self.slate_clicks
-        likelihood = self.likelihood(window.released, np.log(expected)[:, None] + GRID)
+        likelihood = self.likelihood(window.released, np.log(expected)[:, None] + GRID - PRIOR_DEVIATION**2 / 2)
         self._evidence[row] += likelihood - likelihood.max(axis=1, keepdims=True)
         self._sums[row] += np.column_stack((expected, clicks, noise))
         self._shown[row] = self.until
