@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from discreet.aggregation.secure_sum.sum_terms import Step
-from discreet.nodes.requests import Begin, Proceed, read_request
+from discreet.nodes.requests import Begin, Proceed, SplitRequest, read_request
 
 NUMBERS = (0, 1, 2, 3, 7, 63, 64, 65, 2**16, 2**31 - 1, 2**32 - 1)
 VALUES: tuple[Any, ...] = (
@@ -61,7 +61,7 @@ def field_changed(rng: Random, sent: bytes) -> bytes:
         return damaged(rng, sent)
 
 
-def _other(rng: Random, value: Any, request: Begin | Proceed) -> Any:
+def _other(rng: Random, value: Any, request: Begin | Proceed | SplitRequest) -> Any:
     match value:
         case Step():
             return Step(rng.randrange(1, 5))

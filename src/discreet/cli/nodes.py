@@ -135,7 +135,7 @@ def host(node_folder: NodeFolder) -> None:
     settings = read_node(node_folder)
     load_only(settings.plugins)
     _check_data(settings.data)
-    answer = Host(settings.identity(), settings.roster(), open_job_for(settings)).answer
+    answer = Host(settings.identity(), settings.roster(), open_job_for(settings), settings.helper()).answer
     stop = Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     notice(f"node {settings.number} hosts {settings.data} ({settings.part or 'all of it'}), {settings.noise} noise")

@@ -34,7 +34,7 @@ def rehearse(
         trial_nodes(folder / "nodes", folder / "data", vendors)
         say(f"2. wrote each vendor's node with its keys, and a roster of {vendors}")
         share_on_one_machine(job, engine, folder / "nodes", folder / "releases", timeout)
-        say(f"3. all {vendors} vendors answered every round over the secure sum: {job.budget.guarantee()}")
+        say(f"3. all {vendors} vendors answered every round over the secure sum: {job.guarantee()}")
         say(f"4. vendor 1 read the releases: {_read(folder, job, seed)}")
     say("It works here. On your own files: discreet vendors share --vendor a.csv --vendor b.csv … --epsilon ε")
 

@@ -133,7 +133,7 @@ def share(
             vendor_nodes(nodes_folder, files, max_epsilon, "secure")
         share_on_one_machine(job, engine, nodes_folder, out, timeout)
     releases = load_complete(out)
-    guarantee = releases.job.budget.guarantee()
+    guarantee = releases.job.guarantee()
     rounds = [
         {"kind": type(a.round).__name__.lower(), "share": a.round.share, "values": len(a.total)}
         for a in releases.answers()

@@ -1,6 +1,7 @@
 """The folder of a deployment: who takes part, and what each node needs to be one of them.
 
     FOLDER/roster.json              every node's number and public key, agreed among the nodes without the server
+    FOLDER/helper.pub               the helper's public key, where sums are by two aggregators; not from the server
     FOLDER/node-2/node.json         which data the node hosts, and what its readers may be charged
     FOLDER/node-2/identity.key      its signing key (Ed25519): never leaves the node
 
@@ -22,6 +23,7 @@ from typing import Any, Literal, NoReturn
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from discreet.aggregation.dap.messages import HpkeConfig
 from discreet.aggregation.secure_sum.encoding import MAX_ID
 from discreet.aggregation.secure_sum.keys import PUBLIC_BYTES, Identity
 from discreet.errors import DiscreetError, InputError
@@ -30,6 +32,7 @@ from discreet.nodes.host_socket import MAX_PATH_LENGTH
 from discreet.protocol.infinity import from_plain, to_plain
 
 Noise = Literal["secure", "simulated"]
+HELPER_KEY = "helper.pub"
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
@@ -63,6 +66,13 @@ class NodeSettings:
             return path
         short = hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
         return Path(tempfile.gettempdir()) / f"discreet-{os.geteuid()}-{short}" / "host.sock"
+
+    def helper(self) -> HpkeConfig | None:
+        """The public key of the helper, for sums by two aggregators: helper.pub, next to the roster, if it is there."""
+        from discreet.aggregation.dap.key_files import read_public_key
+
+        path = self.folder.resolve().parent / HELPER_KEY
+        return read_public_key(path) if path.exists() else None
 
     def part_of(self) -> tuple[int, int]:
         """Which part of how many: (2, 4) for "2/4", (1, 1) for all of it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,10 @@ from discreet.privacy.guarantee import Guarantee
 
 Answer = Callable[[bytes], bytes]
 """A host's answer to one request. It never raises for what the server sent: it answers with a refusal."""
+
+
+Aggregation = Literal["secure sum", "two aggregators"]
+"""How vectors are summed: among the nodes themselves, or by a leader and a helper that do not collude."""
 
 
 class Nodes(Protocol):
@@ -56,13 +60,14 @@ class LocalNodes:
 
 @dataclass(frozen=True)
 class Assignment:
-    """What a node is to contribute to one round of a secure sum.
+    """What a node is to contribute to one sum.
 
     Attributes:
         task: what to compute, in the job's own words.
         invited: the numbers of the nodes that are asked to be in the sum, this one among them.
         quorum: how many of them will be in the sum at least. The secure sum gives nothing away with fewer, so a node
             may count on the noise of `quorum` − 1 others.
+        aggregation: how the vectors will be summed.
         known: how many nodes are in this one's own roster. The server chose whom to invite, so all of those that
             collude with it may be among the invited.
     """
@@ -71,6 +76,7 @@ class Assignment:
     invited: tuple[int, ...]
     quorum: int
     known: int
+    aggregation: Aggregation = "secure sum"
 
 
 Contribute = Callable[[Assignment], Contribution]

@@ -3,6 +3,7 @@
     kind  request   from the server to a node
     32    Begin     take part in a round on these terms (step 0)
     33    Proceed   the next step of the round: what the other nodes have sent, and at step 2 the task
+    34    Split     contribute to a sum by two aggregators: the only step there is
 
     kind  answer    from the node to the server
     48    Done      the node's message of this step
@@ -148,6 +149,38 @@ class Proceed:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SplitRequest:
+    """Contribute to a sum over all nodes by two aggregators.
+
+    Attributes:
+        context: the hash of the terms with the server's roster; the node compares it with that of its own.
+        job: the job's digest.
+        length: how long the vectors are.
+        task: what to contribute.
+        description: the job itself, for a node that may not have opened it yet.
+    """
+
+    KIND: ClassVar[int] = 34
+    context: bytes
+    job: bytes
+    length: int
+    task: bytes
+    description: bytes | None = None
+
+    def to_bytes(self) -> bytes:
+        """The form in which it travels."""
+        described = number(0) if self.description is None else number(1) + lump(self.description)
+        return b"".join((head(self.KIND, self.context), self.job, number(self.length), lump(self.task), described))
+
+    @classmethod
+    def read(cls, reader: ByteReader) -> Self:
+        """The inverse of `to_bytes`."""
+        job, length, task = reader.take(DIGEST_BYTES), reader.number(), reader.lump()
+        description = reader.lump() if _flag(reader) else None
+        return cls(context=reader.context, job=job, length=length, task=task, description=description)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Done:
     """The node has taken the step; `message` is what it sends into the secure sum."""
 
@@ -211,13 +244,13 @@ class Unknown:
         return cls(context=reader.context)
 
 
-def read_request(data: bytes) -> Begin | Proceed:
+def read_request(data: bytes) -> Begin | Proceed | SplitRequest:
     """What the server asks.
 
     Raises:
         Refused: if the bytes are not exactly one request.
     """
-    kind = Proceed if data[_KIND_AT : _KIND_AT + 1] == bytes([Proceed.KIND]) else Begin
+    kind = _REQUESTS.get(data[_KIND_AT : _KIND_AT + 1], Begin)
     reader = ByteReader(data, kind.KIND)
     request = kind.read(reader)
     reader.finish()
@@ -237,6 +270,9 @@ def read_answer(data: bytes) -> Done | NodeRefusal | Unknown:
     return answer
 
 
+_REQUESTS: dict[bytes, type[Begin] | type[Proceed] | type[SplitRequest]] = {
+    bytes([kind.KIND]): kind for kind in (Begin, Proceed, SplitRequest)
+}
 _ANSWERS: dict[bytes, type[Done] | type[NodeRefusal] | type[Unknown]] = {
     bytes([kind.KIND]): kind for kind in (Done, NodeRefusal, Unknown)
 }

@@ -52,6 +52,7 @@ class Adversary(StrEnum):
     OUTSIDER = "outsider"
     BLIND_SERVER = "server that does not see who takes part"
     PUBLISHER_AND_AGGREGATOR = "publisher and one aggregator"
+    OTHER_VENDORS_AND_AGGREGATOR = "other vendors and one aggregator"
 
 
 class Scope(StrEnum):

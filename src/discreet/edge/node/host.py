@@ -18,12 +18,14 @@ from threading import Lock
 from typing import TypeVar
 
 from discreet.aggregation.contribution import Contribution
+from discreet.aggregation.dap.messages import HpkeConfig
 from discreet.aggregation.secure_sum.keys import Identity
 from discreet.aggregation.secure_sum.refusals import MalformedMessage, OutOfTurn, Refused
 from discreet.aggregation.secure_sum.sum_client import SumClient
 from discreet.aggregation.secure_sum.sum_messages import Advertised, Delivery, SumMessage, SurvivorAgreements, Survivors
 from discreet.aggregation.secure_sum.sum_plan import COLLUDING, SumPlan
 from discreet.aggregation.secure_sum.sum_terms import Step, SumTerms
+from discreet.aggregation.split_sum import SplitShare, SplitTerms, split
 from discreet.errors import DiscreetError, InputError
 from discreet.nodes.node_transport import Assignment, Contribute, OpenJob
 from discreet.nodes.requests import (
@@ -32,6 +34,7 @@ from discreet.nodes.requests import (
     Done,
     NodeRefusal,
     Proceed,
+    SplitRequest,
     Unknown,
     job_digest,
     purpose,
@@ -78,13 +81,16 @@ class Host:
     two inputs in one. Several threads may ask it; they are answered one after the other.
     """
 
-    def __init__(self, identity: Identity, roster: Mapping[int, bytes], open_job: OpenJob) -> None:
+    def __init__(
+        self, identity: Identity, roster: Mapping[int, bytes], open_job: OpenJob, helper: HpkeConfig | None = None
+    ) -> None:
         """Prepare to answer.
 
         Args:
             identity: the node's number and signing key.
             roster: the public key of every node that may be in a sum, this one's included; not from the server.
             open_job: makes of a job's description the function that contributes to its sums.
+            helper: the public key of the helper, for sums by two aggregators; not from the server.
 
         Raises:
             DiscreetError: if the identity is not the one in the roster.
@@ -94,6 +100,7 @@ class Host:
         self._identity = identity
         self._roster = dict(roster)
         self._open_job = open_job
+        self._helper = helper
         self._jobs: OrderedDict[bytes, Contribute] = OrderedDict()
         self._begun: OrderedDict[bytes, None] = OrderedDict()
         self._round: _Round | None = None
@@ -106,7 +113,7 @@ class Host:
             try:
                 asked = read_request(bytes(request))
                 context = asked.context
-                done = self._begin(asked) if isinstance(asked, Begin) else self._proceed(asked)
+                done = self._answered(asked)
             except Exception as error:
                 refusal = error if isinstance(error, Refused) else _own(error)
                 permanent = isinstance(refusal, WrongTerms | NoContribution)
@@ -115,6 +122,34 @@ class Host:
             if done is None:
                 return Unknown(context=context).to_bytes()
             return Done(context=context, message=done.to_bytes()).to_bytes()
+
+    def _answered(self, asked: Begin | Proceed | SplitRequest) -> SumMessage | SplitShare | None:
+        match asked:
+            case Begin():
+                return self._begin(asked)
+            case SplitRequest():
+                return self._split(asked)
+            case _:
+                return self._proceed(asked)
+
+    def _split(self, asked: SplitRequest) -> SplitShare | None:
+        """A share for the leader with one for the helper in it, or None if the host needs the job's description."""
+        if self._helper is None:
+            raise WrongTerms("this node has no key of a helper (helper.pub), so it does not sum by two aggregators")
+        try:
+            terms = SplitTerms(purpose(asked.job, task_digest(asked.task), self._roster), self._roster, asked.length)
+        except ValueError as error:
+            raise WrongTerms(str(error)) from error
+        if terms.digest != asked.context:
+            raise WrongTerms(
+                "the server means another job, task or roster than it tells this node, or than this node has"
+            )
+        contribute = self._job(asked)
+        if contribute is None:
+            return None
+        everybody = tuple(sorted(self._roster))
+        meant = Assignment(asked.task, everybody, len(everybody), len(everybody), "two aggregators")
+        return split(_checked(contribute(meant), asked.length), terms, self._identity, self._helper)
 
     def _begin(self, asked: Begin) -> SumMessage | None:
         """Step 0 of a round, or None if the host needs the job's description first."""
@@ -170,7 +205,7 @@ class Host:
             )
         return plan
 
-    def _job(self, asked: Begin) -> Contribute | None:
+    def _job(self, asked: Begin | SplitRequest) -> Contribute | None:
         """The job's function: opened before, or now if its description has come along."""
         if asked.job not in self._jobs and asked.description is not None:
             if job_digest(asked.description) != asked.job:
@@ -211,12 +246,16 @@ class Host:
     def _contribution(self, now: _Round, task: bytes) -> Contribution:
         terms = now.terms
         asked = Assignment(task, tuple(terms.roster), terms.plan.quorum, known=len(self._roster))
-        contribution = now.contribute(asked)
-        if not isinstance(contribution, Contribution):
-            raise TypeError("only a Contribution leaves a node")
-        if len(contribution.values) != terms.length:
-            raise NoContribution(f"the round sums {terms.length} entries, the node has {len(contribution.values)}")
-        return contribution
+        return _checked(now.contribute(asked), terms.length)
+
+
+def _checked(contribution: Contribution, length: int) -> Contribution:
+    """What a node gives, if it is of the right type and length."""
+    if not isinstance(contribution, Contribution):
+        raise TypeError("only a Contribution leaves a node")
+    if len(contribution.values) != length:
+        raise NoContribution(f"the round sums {length} entries, the node has {len(contribution.values)}")
+    return contribution
 
 
 def _remember(kept: OrderedDict[bytes, T], name: bytes, value: T, limit: int) -> None:

@@ -75,7 +75,7 @@ def hosts_in_process(folder: Path) -> tuple[dict[int, Answer], dict[int, bytes]]
     hosts: dict[int, Answer] = {}
     for number, path in node_folders(folder).items():
         settings = read_node(path)
-        hosts[number] = Host(settings.identity(), roster, job_opener(settings)).answer
+        hosts[number] = Host(settings.identity(), roster, job_opener(settings), settings.helper()).answer
     return hosts, roster
 
 

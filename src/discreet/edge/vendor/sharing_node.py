@@ -5,7 +5,8 @@ fit the job is left out or moved to the ends of its scale; and if the program fa
 
 **All vendors or none.** The noise is counted for all of them, and a vendor's own part would not hide its users. If one
 sum went without vendor v and another, of the same answers, with it, their difference would be v's answer alone. So a
-vendor contributes only to a secure sum whose quorum is all vendors: one that leaves stops the round until it is back.
+vendor contributes only to a sum whose quorum is all vendors, by the way that the job names: the secure sum, or two
+aggregators, of whom one may collude with vendors. A vendor that leaves stops the round until it is back.
 
 **The same answer again.** A sum that failed is asked for again. The vendor then gives the very vector that it gave
 before (`contribution_record`), masked afresh, which costs nothing more. It refuses another
@@ -58,7 +59,7 @@ def job_opener(settings: NodeSettings) -> OpenJob:
             raise DiscreetError(f"node {settings.number} is not one of the job's vendors")
         if job.feedback == "explicit" and isinstance(ratings, Purchases):
             raise DiscreetError(f"node {settings.number} hosts purchases, and the job is about ratings")
-        spending, promised = Spending(settings.folder / "spent", settings.max_epsilon), job.budget.guarantee()
+        spending, promised = Spending(settings.folder / "spent", settings.max_epsilon), job.guarantee()
         spending.check(job.digest, promised)
         if settings.noise != "secure" and job.seed is None:
             raise DiscreetError(f"node {settings.number} is set to simulated noise, and the job has no seed for it")
@@ -91,11 +92,13 @@ class VendorNode:
                 f"a sum of at least {assignment.quorum} of the nodes {assignment.invited} has too little noise;"
                 f" all {vendors} vendors must be in it, and nobody else"
             )
+        if assignment.aggregation != self.job.aggregation:
+            raise DiscreetError(f"the job is summed by {self.job.aggregation}, not by {assignment.aggregation}")
         task = SharingTask.from_bytes(assignment.task, self.job)
         with self.lock:
             answer = self._answer(assignment.task, task)
-            self.spending.charge(self.job.digest, self.job.budget.guarantee())
-        return Contribution(answer, self.job.budget.guarantee())
+            self.spending.charge(self.job.digest, self.job.guarantee())
+        return Contribution(answer, self.job.guarantee())
 
     def _answer(self, sent: bytes, task: SharingTask) -> Integers:
         """The kept answer, or a new one, which is kept when this returns."""
@@ -108,7 +111,7 @@ class VendorNode:
             return given[task.number].values
         if task.number > len(given):
             raise DiscreetError(f"round {task.number + 1} comes after round {len(given)}, which was the last")
-        self.spending.check(self.job.digest, self.job.budget.guarantee())
+        self.spending.check(self.job.digest, self.job.guarantee())
         try:
             answer = self._vendor(given).answer(_Unfailing(task.round)).values
         except ValueError as error:

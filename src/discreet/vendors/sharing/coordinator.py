@@ -1,4 +1,4 @@
-"""The server's side of sharing across machines: it asks the rounds of `plan` by secure sums, and keeps the answers.
+"""The server's side of sharing across machines: it asks the rounds by secure sums or as the leader of two aggregators.
 
 It sees sums over all vendors, with the noise of all, and nothing else. Each question is on the disk before it is
 asked, each answer before the next question: a server that was stopped goes on with the same question, and never asks
@@ -13,8 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from discreet.aggregation.split_sum import AskHelper
 from discreet.errors import DiscreetError, InputError
-from discreet.nodes import Nodes, NodeSum, SecureSums
+from discreet.nodes import Nodes, NodeSum, SecureSums, SplitSums, helper_at
 from discreet.progress import notice
 from discreet.vendors.implicit.sharing import purchase_plan
 from discreet.vendors.sharing import plan
@@ -33,7 +34,7 @@ COURSES: dict[Feedback, Callable[[Ask, SharingBudget, int], list[Answered]]] = {
 
 
 class JobSums(Protocol):
-    """Secure sums over nodes that have all opened one job."""
+    """Sums over nodes that have all opened one job."""
 
     def sum(self, task: bytes, length: int) -> NodeSum:
         """The sum of the vectors that nodes contribute to a task, and which nodes are in it."""
@@ -61,11 +62,23 @@ def share_over_nodes(sums: JobSums, job: ShareJob, out: Path) -> Releases:
     return conversation.releases
 
 
-def share_over(nodes: Nodes, roster: Mapping[int, bytes], job: ShareJob, out: Path, timeout: float) -> Releases:
-    """`share_over_nodes` with secure sums over nodes; each has `timeout` seconds for a step, and to come back."""
+def share_over(
+    nodes: Nodes, roster: Mapping[int, bytes], job: ShareJob, out: Path, timeout: float, helper: AskHelper | None = None
+) -> Releases:
+    """`share_over_nodes` with sums over nodes, by the secure sum or with a helper, as the job says.
+
+    Each node has `timeout` seconds for a step, and to come back.
+    """
     if tuple(sorted(roster)) != job.nodes:
         raise DiscreetError("the roster's nodes are not the job's vendors")
-    sums = SecureSums(nodes, roster, job.to_bytes(), job.budget.guarantee(), timeout=timeout, everybody=True)
+    description, promised = job.to_bytes(), job.guarantee()
+    sums: JobSums
+    if job.aggregation == "secure sum":
+        sums = SecureSums(nodes, roster, description, promised, timeout=timeout, everybody=True)
+    elif helper is not None:
+        sums = SplitSums(nodes, roster, description, promised, helper, timeout=timeout)
+    else:
+        raise DiscreetError("a sum by two aggregators needs a helper; say where it is: --helper https://…")
     return share_over_nodes(sums, job, out)
 
 
@@ -75,14 +88,17 @@ def program(nodes: Nodes, arguments: dict[str, Any]) -> dict[str, Any]:
     Args:
         nodes: The vendors' nodes.
         arguments: `job`, the path of the job's description; `roster`, each node's public key in hex by its number;
-            `out`, the path for the releases; `timeout`, how many seconds a node has for a step.
+            `out`, the path for the releases; `timeout`, how many seconds a node has for a step; `helper`, the address
+            of the second aggregator, or None; `authorities`, a file of certificates to trust for it, or None.
 
     Returns:
         `out`, and how many `rounds` there were.
     """
     job, out = ShareJob.from_bytes(Path(arguments["job"]).read_bytes()), Path(arguments["out"])
     roster = {int(number): bytes.fromhex(key) for number, key in arguments["roster"].items()}
-    released = share_over(nodes, roster, job, out, arguments["timeout"])
+    address, trusted = arguments.get("helper"), arguments.get("authorities")
+    helper = None if address is None else helper_at(address, None if trusted is None else Path(trusted))
+    released = share_over(nodes, roster, job, out, arguments["timeout"], helper)
     return {"out": str(out), "rounds": len(released.asked)}
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, Literal, get_args
 
 from discreet.data.purchases import LIKED
 from discreet.errors import DiscreetError
+from discreet.nodes import Aggregation
+from discreet.privacy.guarantee import Adversary, Guarantee
 from discreet.protocol import versions
 from discreet.vendors.sharing.sharing_budget import SharingBudget
 
@@ -21,7 +23,7 @@ _MAX_RATING = 1e6
 _MAX_SEED = 2**63 - 1
 _FIELDS = [
     "kind", "format", "name", "epsilon", "delta", "colluders", "nodes", "items", "scale", "seed", "feedback",
-    "threshold", "promise",
+    "threshold", "aggregation", "promise",
 ]  # fmt: skip
 
 Feedback = Literal["explicit", "implicit"]
@@ -44,6 +46,7 @@ class ShareJob:
         feedback: Whether ratings are shared, or purchases.
         threshold: The rating from which on a rated item counts as liked, where purchases are shared and a vendor has
             ratings.
+        aggregation: How vendors' answers are summed.
     """
 
     name: str
@@ -56,6 +59,7 @@ class ShareJob:
     seed: int | None = None
     feedback: Feedback = "explicit"
     threshold: float = LIKED
+    aggregation: Aggregation = "secure sum"
 
     def __post_init__(self) -> None:
         _ = self.budget
@@ -70,17 +74,28 @@ class ShareJob:
             raise DiscreetError(f"a scale goes from the lowest to the highest rating, not from {low:g} to {high:g}")
         if self.feedback not in get_args(Feedback) or not -_MAX_RATING <= self.threshold <= _MAX_RATING:
             raise DiscreetError(f"a job is about {' or '.join(get_args(Feedback))} feedback, liked from a rating on")
+        if self.aggregation not in get_args(Aggregation):
+            raise DiscreetError(
+                f"answers are summed by {' or '.join(get_args(Aggregation))}, not by {self.aggregation}"
+            )
 
     @property
     def budget(self) -> SharingBudget:
         """What all rounds together may cost a user."""
         return SharingBudget(self.epsilon, self.delta, len(self.nodes), self.colluders)
 
+    def guarantee(self) -> Guarantee:
+        """What a user is promised. Two aggregators must not collude; of the vendors, the budget says how many may."""
+        promised = self.budget.guarantee()
+        if self.aggregation == "two aggregators":
+            return replace(promised, adversary=Adversary.OTHER_VENDORS_AND_AGGREGATOR)
+        return promised
+
     def to_bytes(self) -> bytes:
         """One line of JSON. What users are promised is a part of it, so that all vendors of a sum have agreed on it."""
         values = (KIND, versions.SHARING_JOB, self.name, float(self.epsilon), float(self.delta), self.colluders)
         lists = (list(self.nodes), list(self.items), [float(end) for end in self.scale], self.seed)
-        told = (self.feedback, float(self.threshold), str(self.budget.guarantee()))
+        told = (self.feedback, float(self.threshold), self.aggregation, str(self.guarantee()))
         fields = dict(zip(_FIELDS, (*values, *lists, *told), strict=True))
         return json.dumps(fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
@@ -112,6 +127,7 @@ class ShareJob:
             seed=fields["seed"],
             feedback=fields["feedback"],
             threshold=fields["threshold"],
+            aggregation=fields["aggregation"],
         )
         if job.to_bytes() != description:
             raise DiscreetError("the job's description is not as vendors write it")
@@ -133,7 +149,7 @@ def _typed(fields: dict[str, Any]) -> bool:
     seed, scale = fields["seed"], fields["scale"]
     return (
         isinstance(fields["name"], str)
-        and isinstance(fields["feedback"], str)
+        and all(isinstance(fields[key], str) for key in ("feedback", "aggregation"))
         and all(type(fields[key]) is float and math.isfinite(fields[key]) for key in ("epsilon", "delta", "threshold"))
         and type(fields["colluders"]) is int
         and _list_of(fields["nodes"], int)

@@ -62,7 +62,7 @@ class Releases:
             "asked": len(self.asked),
             "rounds": [_described(answered) for answered in self.answers()],
             "catalogue": self.job.catalogue_digest,
-            "guarantee": self.job.budget.guarantee().to_json(),
+            "guarantee": self.job.guarantee().to_json(),
         }
         with replacing_file(path) as draft:
             save_file(tensors, draft, {"releases": json.dumps(about), "job": self.job.to_bytes().decode()})
