@@ -15,6 +15,7 @@ MODULES = (
     "discreet.audits.sharing",
     "discreet.audits.implicit_sharing",
     "discreet.audits.hostile_vendors",
+    "discreet.audits.hostile_leader",
     "discreet.audits.hostile_training",
     "discreet.audits.sum_noise",
     "discreet.audits.front_page",

@@ -26,6 +26,7 @@ from discreet.cli import (
     submit,
     train,
     vendors,
+    vendors_helper,
     vendors_read,
     vendors_share,
 )
@@ -90,6 +91,7 @@ app.command()(backup.restore)
 app.add_typer(vendors.app, name="vendors")
 vendors.app.command()(vendors_share.share)
 vendors.app.command()(vendors_read.read)
+vendors.app.command()(vendors_helper.helper)
 app.add_typer(nodes.app, name="nodes")
 app.add_typer(aggregate.app, name="aggregate")
 app.command()(reproduce.reproduce)

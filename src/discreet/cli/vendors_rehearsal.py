@@ -10,13 +10,21 @@ from discreet.cli.options import say
 from discreet.cli.vendors_share import EngineChoice, catalogue, share_on_one_machine
 
 if TYPE_CHECKING:
+    from discreet.nodes import Aggregation
     from discreet.vendors.sharing.job import Feedback, ShareJob
 
 _USERS, _ITEMS, _EACH = 60, 200, 40
 
 
 def rehearse(
-    epsilon: float, delta: float, vendors: int, feedback: Feedback, engine: EngineChoice, timeout: float, seed: int
+    epsilon: float,
+    delta: float,
+    vendors: int,
+    feedback: Feedback,
+    aggregation: Aggregation,
+    engine: EngineChoice,
+    timeout: float,
+    seed: int,
 ) -> None:
     """Nodes, rounds, and one vendor's model."""
     from discreet.edge.vendor.local_nodes import trial_nodes
@@ -30,11 +38,14 @@ def rehearse(
         nodes = tuple(range(1, vendors + 1))
         items, ends = catalogue(folder / "data", None, feedback)
         allowed = usual_colluders(vendors)
-        job = ShareJob("rehearsal", epsilon, delta, allowed, nodes, items, ends, seed, feedback)
+        job = ShareJob(
+            "rehearsal", epsilon, delta, allowed, nodes, items, ends, seed, feedback, aggregation=aggregation
+        )
         trial_nodes(folder / "nodes", folder / "data", vendors)
         say(f"2. wrote each vendor's node with its keys, and a roster of {vendors}")
+        the_way = "the secure sum" if aggregation == "secure sum" else "a leader and a helper"
         share_on_one_machine(job, engine, folder / "nodes", folder / "releases", timeout)
-        say(f"3. all {vendors} vendors answered every round over the secure sum: {job.guarantee()}")
+        say(f"3. all {vendors} vendors answered every round, summed by {the_way}: {job.guarantee()}")
         say(f"4. vendor 1 read the releases: {_read(folder, job, seed)}")
     say("It works here. On your own files: discreet vendors share --vendor a.csv --vendor b.csv … --epsilon ε")
 

@@ -14,7 +14,20 @@ from discreet.cli.vendors import FeedbackChoice, all_ratings, check_one_source, 
 from discreet.errors import DiscreetError, InputError
 
 if TYPE_CHECKING:
+    from discreet.nodes import Aggregation
     from discreet.vendors.sharing.job import Feedback, ShareJob
+
+
+class AggregationChoice(StrEnum):
+    """How the vendors' answers are summed."""
+
+    secure_sum = "secure-sum"
+    two_aggregators = "two-aggregators"
+
+    @property
+    def in_job(self) -> Aggregation:
+        """As a job has it."""
+        return "secure sum" if self is AggregationChoice.secure_sum else "two aggregators"
 
 
 class EngineChoice(StrEnum):
@@ -81,6 +94,20 @@ def share(
         Path | None,
         typer.Option(metavar="FOLDER", help="With flower: share over the nodes of this deployment ('discreet nodes')."),
     ] = None,
+    aggregation: Annotated[
+        AggregationChoice,
+        typer.Option(help="Sum among the vendors (secure-sum), or by this server and a helper (two-aggregators)."),
+    ] = AggregationChoice.secure_sum,
+    helper: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="With --superlink and two aggregators: where the helper is ('discreet vendors helper')."
+        ),
+    ] = None,
+    helper_authorities: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", exists=True, help="Certificates to trust for it, besides the system's."),
+    ] = None,
     max_epsilon: Annotated[
         float,
         typer.Option(min=0.01, help="With --vendor: ε that each vendor's node allows for life, over all sharings."),
@@ -91,15 +118,16 @@ def share(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Vendors release statistics of their items together, once, with privacy of users, over the secure sum.
+    """Vendors release statistics of their items together, once, with privacy of users.
 
     Of ratings: how items are rated, and by whom alike. Of purchases: what is bought, and what together.
 
     Rehearse first (--dry-run). Then give each vendor's own file (--vendor), with every vendor in a process of its own
     (--engine processes), or share over nodes on separate machines (--superlink). RATINGS are dealt out for a trial.
 
-    Only sums over all vendors are released, and each vendor adds noise before. Interrupted, or stopped by a vendor that
-    is missing, the same command goes on where it was: no question that was answered is asked again.
+    Only sums over all vendors are released, by the secure sum or by two aggregators, and each vendor adds noise before.
+    Interrupted, or stopped by a vendor that is missing, the same command goes on where it was: no question that was
+    answered is asked again.
 
     Example: discreet vendors share ml-100k.zip --vendors 4 --epsilon 5
 
@@ -112,18 +140,25 @@ def share(
 
     files = vendor or []
     if dry_run:
-        rehearse(epsilon, delta, vendors or max(len(files), 4), feedback_of(files, feedback), engine, timeout, seed)
+        many, kind = vendors or max(len(files), 4), feedback_of(files, feedback)
+        rehearse(epsilon, delta, many, kind, aggregation.in_job, engine, timeout, seed)
         return
     check_one_source(ratings, files)
     if files and superlink is not None:
         raise DiscreetError("with --superlink each vendor's own node has its file; give the catalogue instead")
+    by_two = aggregation is AggregationChoice.two_aggregators
+    if (helper is not None) != (by_two and superlink is not None):
+        raise DiscreetError(
+            "--helper says where the second aggregator is: it goes with --aggregation two-aggregators and --superlink;"
+            " on one machine it is started for you"
+        )
     nodes = vendors_nodes(len(files) or vendors, engine, superlink)
     kind = feedback_of(files or [ratings], feedback)
     items, ends = catalogue(ratings, scale, kind) if ratings is not None else catalogue_of_files(files, scale, kind)
     allowed = usual_colluders(len(nodes)) if colluders is None else colluders
-    job = ShareJob(name, epsilon, delta, allowed, nodes, items, ends, seed, kind, threshold)
+    job = ShareJob(name, epsilon, delta, allowed, nodes, items, ends, seed, kind, threshold, aggregation.in_job)
     if superlink is not None:
-        share_on_deployment(job, superlink, out, timeout)
+        share_on_deployment(job, superlink, out, timeout, helper, helper_authorities)
     else:
         from discreet.edge.vendor.local_nodes import trial_nodes, vendor_nodes
 
@@ -145,6 +180,8 @@ def share(
     for number, asked in enumerate(rounds, 1):
         say(f"round {number}: {asked['kind']}, {asked['values']:,} sums, {asked['share']:.0%} of the budget")
     say(f"{len(nodes)} vendors, {guarantee}")
+    if by_two:
+        say(f"Were leader and helper to collude: {job.budget.guarantee_alone()}")
     if superlink is None:
         if not files:
             say("A trial: the noise comes from a seed, and protects nobody.")
@@ -217,24 +254,31 @@ def vendors_nodes(vendors: int | None, engine: EngineChoice, superlink: Path | N
 
 def share_on_one_machine(job: ShareJob, engine: EngineChoice, folder: Path, out: Path, timeout: float) -> None:
     """Run the job with the nodes of `folder`: in this process, or each in one of its own."""
+    from contextlib import ExitStack
+
+    from discreet.cli.vendors_helper import local_helper
     from discreet.edge.vendor.local_nodes import hosts_in_process, hosts_in_processes
     from discreet.nodes import LocalNodes
     from discreet.vendors.sharing.coordinator import share_over
 
-    if engine is EngineChoice.processes:
-        with hosts_in_processes(folder, timeout) as (hosts, roster):
-            share_over(LocalNodes(hosts), roster, job, out, timeout)
-        return
-    hosts, roster = hosts_in_process(folder)
-    if engine is EngineChoice.local:
-        share_over(LocalNodes(hosts), roster, job, out, timeout)
-        return
-    from discreet.nodes.flower.simulation import simulate
+    apart = engine is EngineChoice.processes
+    with ExitStack() as running:
+        by_two = job.aggregation == "two aggregators"
+        helper = running.enter_context(local_helper(folder, apart)) if by_two else None
+        hosts, roster = (
+            running.enter_context(hosts_in_processes(folder, timeout)) if apart else hosts_in_process(folder)
+        )
+        if engine is not EngineChoice.flower:
+            share_over(LocalNodes(hosts), roster, job, out, timeout, helper)
+            return
+        from discreet.nodes.flower.simulation import simulate
 
-    simulate(lambda nodes: share_over(nodes, roster, job, out, timeout), hosts)
+        simulate(lambda nodes: share_over(nodes, roster, job, out, timeout, helper), hosts)
 
 
-def share_on_deployment(job: ShareJob, folder: Path, out: Path, timeout: float) -> None:
+def share_on_deployment(
+    job: ShareJob, folder: Path, out: Path, timeout: float, helper: str | None, authorities: Path | None
+) -> None:
     """Run the job on the SuperLink of a deployment; the server's disk is this one's."""
     from discreet.files import replacing_file
     from discreet.nodes.configuration import read_roster
@@ -248,6 +292,8 @@ def share_on_deployment(job: ShareJob, folder: Path, out: Path, timeout: float) 
         "roster": {str(number): key.hex() for number, key in read_roster(folder / "roster.json").items()},
         "out": str(out.resolve()),
         "timeout": timeout,
+        "helper": helper,
+        "authorities": None if authorities is None else str(authorities.resolve()),
     }
     try:
         submit("discreet.vendors.sharing.coordinator:program", arguments, link)

@@ -53,6 +53,7 @@ class Adversary(StrEnum):
     BLIND_SERVER = "server that does not see who takes part"
     PUBLISHER_AND_AGGREGATOR = "publisher and one aggregator"
     OTHER_VENDORS_AND_AGGREGATOR = "other vendors and one aggregator"
+    BOTH_AGGREGATORS = "two aggregators together"
 
 
 class Scope(StrEnum):

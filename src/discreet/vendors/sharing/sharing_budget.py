@@ -20,8 +20,10 @@ multiplier m. The lattice is so fine (`UNIT`) that η is below 10⁻¹⁶ on eve
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+
+from scipy.optimize import brentq
 
 from discreet.errors import DiscreetError
 from discreet.privacy.accounting.lattice_price import NoiseRound, lattice_price, part_deviation
@@ -105,6 +107,19 @@ class SharingBudget:
         if delta > self.delta or epsilon > self.epsilon:
             raise DiscreetError(f"these rounds cost more than ε = {self.epsilon}, δ = {self.delta}")
         return epsilon, delta
+
+    def guarantee_alone(self) -> Guarantee:
+        """What is left to a user against those who see her vendor's answers alone: two aggregators that collude.
+
+        The vendor's own noise is 1/√honest of what should hide her, and composes in the same way.
+        """
+        multiplier, delta = self.multiplier / math.sqrt(self.honest), self.delta * (1 - _RESERVE)
+        high = self.epsilon
+        while gaussian_delta(high, multiplier) > delta:
+            high *= 2
+        found = brentq(lambda epsilon: gaussian_delta(epsilon, multiplier) - delta, 0.0, high)
+        epsilon = float(found) / (1 - 2 * _RESERVE)
+        return replace(self.guarantee(), epsilon=epsilon, adversary=Adversary.BOTH_AGGREGATORS)
 
     def guarantee(self) -> Guarantee:
         """What a user of another vendor is promised for life, since each statistic is released once."""
