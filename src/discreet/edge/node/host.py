@@ -135,7 +135,7 @@ class Host:
     def _split(self, asked: SplitRequest) -> SplitShare | None:
         """A share for the leader with one for the helper in it, or None if the host needs the job's description."""
         if self._helper is None:
-            raise WrongTerms("this node has no key of a helper (helper.pub), so it does not sum by two aggregators")
+            raise WrongTerms("this node has no key of a helper (helper.key.pub), so it does not sum by two aggregators")
         try:
             terms = SplitTerms(purpose(asked.job, task_digest(asked.task), self._roster), self._roster, asked.length)
         except ValueError as error:
