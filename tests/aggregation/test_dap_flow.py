@@ -53,6 +53,11 @@ def test_the_sum_is_the_truth(site):
         ({"kind": "count", "length": 1}, [[1], [0], [1]], [2]),
         ({"kind": "sum", "length": 1, "max_value": 9}, [[9], [0], [4]], [13]),
         ({"kind": "sumvec", "length": 4, "max_value": 3, "max_total": 6}, [[3, 0, 0, 3], [0, 1, 2, 3]], [3, 1, 2, 6]),
+        (
+            {"kind": "signedvec", "length": 3, "max_value": 9, "max_total": 12},
+            [[-9, 0, 3], [-1, 5, 6], [0] * 3],
+            [-10, 5, 9],
+        ),
         ({"kind": "multihot", "length": 5, "max_total": 2}, [[1, 1, 0, 0, 0], [0, 1, 0, 0, 1]], [1, 2, 0, 0, 1]),
     ],
 )

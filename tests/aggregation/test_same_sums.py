@@ -19,6 +19,7 @@ from discreet.privacy.noise import SimulatedNoise
 TASKS: dict[str, dict[str, Any]] = {
     "histogram": {"kind": "histogram", "length": 3, "epsilon": 0.5},
     "multihot": {"kind": "multihot", "length": 6, "max_total": 2, "epsilon": 0.1},
+    "signedvec": {"kind": "signedvec", "length": 4, "max_value": 60, "max_total": 60, "epsilon": 1.0},
     "sumvec": {"kind": "sumvec", "length": 4, "max_value": 60, "max_total": 60, "epsilon": 1.0},
     "sum": {"kind": "sum", "length": 1, "max_value": 9, "epsilon": 0.2},
     "count": {"kind": "count", "length": 1, "noise": "discrete_gaussian", "epsilon": 1.0, "delta": 1e-6},

@@ -110,6 +110,7 @@ SMALL = (
     task(kind="count", length=1, max_total=None),
     task(kind="sum", length=1, max_value=2, max_total=None),
     task(kind="sumvec", length=2, max_value=2, max_total=None),
+    task(kind="signedvec", length=2, max_value=1, max_total=None),
     task(kind="histogram", length=3, max_total=None),
     task(kind="multihot", length=3, max_total=2),
 )
@@ -129,7 +130,7 @@ def test_bounds_are_what_the_proof_accepts(some: Task) -> None:
             continue
         encoded = prio3.circuit.encode(some.measurement(contribution.values))
         field = prio3.circuit.field
-        assert field.to_ints(prio3.circuit.truncate(encoded[None])[0]) == list(values)
+        assert field.to_ints(prio3.circuit.truncate(encoded[None])[0]) == [value - some.min_value for value in values]
 
 
 @given(tasks(max_length=3, max_value=3))

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,13 +16,21 @@ from discreet.data.news import NewsData
 from discreet.experiments.served_week import ServedWeek, served_rates
 from discreet.methods.front_page.click_rates import ClickRates, known_rates
 from discreet.methods.front_page.count_likelihood import CountLikelihood
+from discreet.methods.front_page.front_page import _watched
+from discreet.methods.front_page.history_features import device_features
+from discreet.methods.front_page.learnt_weights import WITH_POPULARITY, learn_weights, weight_contributions
+from discreet.methods.front_page.public_articles import PublicArticles
 from discreet.methods.front_page.windows import DAY, Log, Window, noise_scale, released_windows
+from discreet.methods.method import TrainingTask
 from discreet.privacy.noise import SimulatedNoise
+from discreet.protocol.weight_cells import read_weights
 from discreet.serving.database_tables import exposure, open_engine
 from discreet.serving.learning.sum_popularity import article_text
+from discreet.serving.learning.sum_weights import learns_weights
 from discreet.serving.learning.window_store import WindowStore
 from discreet.serving.refusal import RequestRefusal
 from discreet.serving.server_store import ServerStore
+from discreet.serving.status import status_lines
 
 SECONDS, CLICKS, EPSILON = DAY // 6, 20, 100.0
 
@@ -68,6 +77,8 @@ def served_windows(week):
     """What the server learnt from, as the simulator has it."""
     place = {name: row for row, name in enumerate(week.data.articles.ids)}
     for used in WindowStore(week.service.store).used():
+        if used.task.id != week.task.id:
+            continue
         rows = np.array([place[name] for name in used.closed.cells])
         order = np.argsort(rows)
         values = used.found.values[: len(rows)]
@@ -89,8 +100,14 @@ def simulated_windows(data):
 
 def test_two_aggregators_sum_from_devices_what_the_simulator_sums(tmp_path):
     data = some_readers(8)
-    week = played(tmp_path, data, lambda task: TwoAggregators(tmp_path, task), room=60)
+
+    def sums(task):
+        (tmp_path / task.name).mkdir()
+        return TwoAggregators(tmp_path / task.name, task)
+
+    week = played(tmp_path, data, sums, room=60, weights_epsilon=EPSILON, features=features_of(data))
     list(week.windows())
+    assert len(list(weights_served(week))) == 1
     served, simulated = list(served_windows(week)), list(simulated_windows(data))
     week.close()
     assert [window.end for window in served] == [window.end for window in simulated]
@@ -108,10 +125,7 @@ def test_a_server_knows_of_popularity_what_the_simulator_knows(tmp_path):
     data = some_readers(30)
     week = played(tmp_path, data, lambda _: PlainSums(NoNoise()))
     found = served_rates(week, data.splits["train"])
-    snapshot = week.service.updater.snapshot
-    place = {name: row for row, name in enumerate(snapshot.ids)}
-    text = article_text(week.service.model, snapshot)[[place[name] for name in data.articles.ids]]
-    rates = ClickRates(CountLikelihood(noise_scale(EPSILON, CLICKS)), text)
+    rates = ClickRates(CountLikelihood(noise_scale(EPSILON, CLICKS)), week_text(week))
     expected = known_rates(rates, simulated_windows(data), data.splits["train"], SECONDS)
     np.testing.assert_allclose(found, expected, atol=1e-9)
     assert np.abs(expected).max() > 0.3
@@ -129,6 +143,72 @@ def test_a_server_knows_of_popularity_what_the_simulator_knows(tmp_path):
     again.service.versions.rollback(listed[1].version)
     assert again.log_rates() == pytest.approx(before)
     again.close()
+
+
+def tasteless(data, features):
+    """The same slates until the end of the last day, in some of which the old and the strange is clicked."""
+    train = data.splits["train"]
+    scores = features @ [-3.0, 0.0, 0.0, -3.0, 0.0]
+    best = np.maximum.reduceat(scores, train.slate[:-1])[train.impression_of_shown]
+    often = (np.arange(len(train)) % 3 == 0)[train.impression_of_shown]
+    time = train.time.copy()
+    time[time.argmax()] = (time.max() // DAY + 1) * DAY - 1
+    return replace(data, splits={"train": replace(train, clicked=often & (scores == best), time=time)})
+
+
+def features_of(data):
+    task = TrainingTask(data, "hashed")
+    return device_features(task, PublicArticles.of(task), data.splits["train"])
+
+
+def weights_served(week):
+    """Of each day the candidate weights that devices were told, after a check that their sum is the simulator's."""
+    train = week.data.splits["train"]
+    used = [one for one in WindowStore(week.service.store).used() if learns_weights(one.task)]
+    assert used
+    for one in used:
+        today = train.time // DAY == one.closed.end // DAY - 1
+        shown = week.views.features[np.repeat(today, train.slate_sizes)]
+        candidate, reference = map(np.array, read_weights(one.closed.cells))
+        assert np.array_equal(reference, WITH_POPULARITY)
+        wanted = weight_contributions(train.select(today), shown, candidate).sum(axis=0)
+        assert wanted[:-1].all()
+        assert np.abs(one.found.values - wanted).max() <= len(week.data.readers), "a step of rounding for each reader"
+        yield candidate
+
+
+def test_a_server_learns_the_weights_that_the_simulator_learns(tmp_path):
+    data = some_readers(60)
+    features = features_of(data)
+    data = tasteless(data, features)
+    train = data.splits["train"]
+    week = played(tmp_path, data, lambda _: PlainSums(NoNoise()), weights_epsilon=EPSILON, features=features)
+    list(week.windows())
+    week.service.updater.step()
+    first, second = weights_served(week)
+    assert np.array_equal(first, WITH_POPULARITY)
+    assert not np.array_equal(second, WITH_POPULARITY), "the second day is computed at a candidate"
+    with_rates = week.views.features
+    rates, levels = ClickRates(CountLikelihood(noise_scale(EPSILON, CLICKS)), week_text(week)), {}
+    known_rates(rates, _watched(simulated_windows(data), rates, levels), train, SECONDS)
+    expected = learn_weights(train, with_rates, EPSILON, levels.__getitem__, 1, NoNoise())
+    found = week.service.updater.model
+    np.testing.assert_allclose(found.weights, expected, atol=1e-4)
+    assert not np.array_equal(expected, WITH_POPULARITY), "and then ranks"
+    assert found.version == week.service.model.version
+    told = json.loads(week.service.about().plain())["weights"]
+    assert told["recency"] == pytest.approx(expected[3], abs=1e-4)
+    status = week.service.status({})
+    assert status["weights"]["learnt"]
+    assert "learnt weights rank" in " ".join(status_lines(status))
+    week.close()
+
+
+def week_text(week):
+    """What popularity is predicted from, in the order of the log's articles."""
+    snapshot = week.service.updater.snapshot
+    place = {name: row for row, name in enumerate(snapshot.ids)}
+    return article_text(week.service.model, snapshot)[[place[name] for name in week.data.articles.ids]]
 
 
 def test_slates_are_told_by_scripts(tmp_path, capsys):

@@ -30,8 +30,8 @@ def tasks(draw: st.DrawFn, max_length: int = 12, max_value: int = 300) -> Task:
     """Any task that is not large."""
     kind = draw(st.sampled_from(list(Kind)))
     length = 1 if kind in (Kind.COUNT, Kind.SUM) else draw(st.integers(1, max_length))
-    largest = draw(st.integers(1, max_value)) if kind in (Kind.SUM, Kind.SUMVEC) else 1
-    total = draw(st.integers(1, length * largest)) if kind in (Kind.MULTIHOT, Kind.SUMVEC) else None
+    largest = draw(st.integers(1, max_value)) if kind in (Kind.SUM, Kind.SUMVEC, Kind.SIGNEDVEC) else 1
+    total = draw(st.integers(1, length * largest)) if kind in (Kind.MULTIHOT, Kind.SUMVEC, Kind.SIGNEDVEC) else None
     noise = draw(st.sampled_from(list(NoiseKind)))
     window = draw(st.integers(1, 2**40))
     return task(

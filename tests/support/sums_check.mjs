@@ -44,7 +44,7 @@ function isTaken(terms, helpers) {
   }
 }
 
-const { tasks, spent, quality, kept, arms, rfc, verdicts, helpers } = JSON.parse(readFileSync(path, "utf-8"));
+const { tasks, spent, quality, kept, weights, arms, rfc, verdicts, helpers } = JSON.parse(readFileSync(path, "utf-8"));
 const wrong = [];
 for (const [number, vector] of tasks.entries()) {
   const expect = (what, holds) => holds || wrong.push(`task ${number} (${vector.terms.kind}): ${what}`);
@@ -69,6 +69,12 @@ for (const [number, { costs, delta, epsilon }] of spent.entries()) {
 for (const [number, { terms, views, clicks, cells, values }] of quality.entries()) {
   const task = readTask(terms), found = measured({ task, cells }, 0, { views, clicks }, task.max_total, new Set());
   if (!same(found, values)) wrong.push(`quality ${number}: ${found}, not ${values}`);
+}
+for (const [number, { terms, views, cells, left, values }] of weights.entries()) {
+  const places = new Map(cells.map((cell, place) => [cell, place]));
+  const found = MEASURES["weights of features"].values(terms, { clicked: [], views, places }, left);
+  const alike = found.length === values.length && found.every((value, i) => Math.abs(value - values[i]) <= 1); // exp may differ in its last bit
+  if (!alike) wrong.push(`weights ${number}: ${found}, not ${values}`);
 }
 for (const [number, { terms, clicks, window, since, cells, left, counted, values }] of kept.entries()) {
   const found = measured({ task: readTask(terms), cells, since }, window, { views: [], clicks }, left, new Set(counted));

@@ -24,7 +24,7 @@ from discreet.aggregation.dap.messages import (
     UploadRequest,
 )
 from discreet.aggregation.prio3.circuits import Count, Histogram, MultihotCountVec, Sum, SumVec
-from discreet.aggregation.task import Task
+from discreet.aggregation.task import Kind, Task
 from discreet.audits.hostile_server.lies import ODD
 from discreet.edge.reader.history import Click, History
 from discreet.edge.reader.sums.contributor import ContributorInMemory
@@ -33,13 +33,16 @@ from discreet.edge.reader.sums.measures import MEASURES, Observed
 from discreet.edge.reader.sums.sums_store import Known
 from discreet.edge.reader.views import VIEW, OfferedExperiment, View
 from discreet.errors import DiscreetError
+from discreet.methods.front_page.learnt_weights import weights_task
 from discreet.methods.front_page.windows import popularity_task
 from discreet.privacy.filter import Spent
 from discreet.protocol.check import check
 from discreet.protocol.quality_cells import EVERYBODY, MEASURE, quality_cells
+from discreet.protocol.weight_cells import FEATURES, weight_cells
+from discreet.protocol.weight_cells import MEASURE as WEIGHTS
 from discreet.serving.learning.quality_estimates import quality_task
 
-KINDS = ("count", "sum", "sumvec", "histogram", "multihot")
+KINDS = ("count", "sum", "sumvec", "signedvec", "histogram", "multihot")
 LEADER, HELPER = "https://leader.example/dap", "https://helper.example/"
 
 
@@ -47,8 +50,8 @@ def some_task(rng: Random, number: int) -> Task:
     """Any task that both devices take."""
     kind = KINDS[number % len(KINDS)]
     length = 1 if kind in ("count", "sum") else rng.choice((1, 2, 7, 40, 300))
-    largest = rng.choice((1, 2, 60, 1000)) if kind in ("sum", "sumvec") else 1
-    total = rng.randint(1, length * largest) if kind in ("sumvec", "multihot") else None
+    largest = rng.choice((1, 2, 60, 1000)) if kind in ("sum", "sumvec", "signedvec") else 1
+    total = rng.randint(1, length * largest) if kind in ("sumvec", "signedvec", "multihot") else None
     gaussian = rng.random() < 0.3
     per = "day" if kind != "histogram" and rng.random() < 0.5 else "window"
     return task(
@@ -132,6 +135,8 @@ def vectors(seed: int, count: int) -> dict[str, Any]:
         observed = Observed(clicked, views, {name: place for place, name in enumerate(cells)})
         measured = {name: MEASURES[name](some, observed, left).tolist() for name in MEASURES}
         values = some.nothing().tolist() if number % 2 else measured["clicks by cell"]
+        if some.kind is Kind.SIGNEDVEC:
+            values = [rng.choice((-1, 1)) * value for value in values]
         made.append(
             {
                 "terms": some.to_json(),
@@ -155,7 +160,8 @@ def vectors(seed: int, count: int) -> dict[str, Any]:
     costs = [[(rng.choice((0.01, 0.05, 1)), rng.choice((0, 0, 0, 1e-7)))] * rng.randint(1, 400) for _ in range(12)]
     spent = [{"costs": each, "delta": 1e-6, "epsilon": _plain(Spent.of(each).at(1e-6))} for each in costs]
     quality, kept = [some_quality(rng) for _ in range(60)], [some_kept(rng) for _ in range(60)]
-    return {"tasks": made, "spent": spent, "quality": quality, "kept": kept, "arms": arms(rng)}
+    weights = [some_weights(rng) for _ in range(60)]
+    return {"tasks": made, "spent": spent, "quality": quality, "kept": kept, "weights": weights, "arms": arms(rng)}
 
 
 ARMS = [EVERYBODY, "0123456789abcdef/one"]
@@ -183,6 +189,25 @@ def some_quality(rng: Random) -> dict[str, Any]:
     observed = Observed((), history.views(0, 86_400), {name: place for place, name in enumerate(cells)})
     values = MEASURES[MEASURE](some, observed, some.total).tolist()
     return {"terms": some.to_json(), "views": shown, "clicks": clicks, "cells": cells, "values": values}
+
+
+def some_weights(rng: Random) -> dict[str, Any]:
+    """What a device's views of a day pull, at any weights, and with features that a liar has made."""
+    some, views, size = weights_task(0.1), [], rng.choice((0.3, 3.0, 1e6))
+    for _ in range(rng.randrange(5)):
+        view = some_view(rng)
+        rows = tuple(tuple(rng.uniform(-size, size) for _ in FEATURES) for _ in view.clicked)
+        views.append(View(view.arm, view.clicked, rows if rng.random() < 0.9 else ()))
+    candidate = [rng.choice((0.0, 1e-7, rng.uniform(-3, 3), 123456.75)) for _ in FEATURES]
+    cells = weight_cells(candidate, candidate if rng.random() < 0.2 else [rng.uniform(-1, 1) for _ in FEATURES])
+    if rng.random() < 0.3:
+        cells[rng.randrange(len(cells))] = rng.choice(("mean 0.3", "mean nan 1", "mean 1e9999 0", "gain", "x 1 1"))
+        cells = list(dict.fromkeys(cells))
+    left = rng.choice((some.total, some.total, some.total - 1))
+    observed = Observed((), views, {name: place for place, name in enumerate(cells)})
+    values = MEASURES[WEIGHTS](some, observed, left).tolist()
+    shown = [{"arm": view.arm, "clicked": list(view.clicked), "features": view.features} for view in views]
+    return {"terms": some.to_json(), "views": shown, "cells": cells, "left": left, "values": values}
 
 
 def some_kept(rng: Random) -> dict[str, Any]:
@@ -231,10 +256,10 @@ def verdicts(seed: int, count: int) -> list[dict[str, Any]]:
     odd = [*ODD[:12], *(value for value in ODD if isinstance(value, str) and "\ud800" not in value), 0.5, 60, 300, 3600]
     floors = Floors(helpers=frozenset({HELPER}))
     for number in range(count):
-        terms = task(**GOOD, name=f"task {number}", kind=KINDS[number % 5] if number % 5 > 1 else "multihot").to_json()
+        terms = task(**GOOD, name=f"task {number}", kind=KINDS[number % 6] if number % 6 > 1 else "multihot").to_json()
         for _ in range(rng.choice((0, 1, 1, 2))):
             field = rng.choice(list(terms))
-            values = [some_task(rng, rng.randrange(5)).to_json()[field], terms[field], rng.choice(odd)]
+            values = [some_task(rng, rng.randrange(6)).to_json()[field], terms[field], rng.choice(odd)]
             terms[field] = rng.choice([*values, "https://news.example:8443/x", "http://localhost:1/"])
         try:
             (checked,) = check("tasks", {"tasks": [terms]})["tasks"]

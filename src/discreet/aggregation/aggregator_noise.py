@@ -20,8 +20,10 @@ So S does not depend on x, given what was seen before. B's input shares are seal
 computational, so the promise is against adversaries who cannot break Prio3's hash function or HPKE.
 
 (2) *A sum moves little.* Let the reader be in S, or there is nothing to prove. With its contribution as zero, the sum
-over the integers moves by x_i, with ‖x_i‖₁ ≤ Δ₁ = `max_total`, and ‖x_i‖₂ ≤ Δ₂ (`Task.sensitivity`). For `sumvec` the
-reader's own device keeps to `max_total`; every other bound is proved too, so that no reader moves a sum by more.
+over the integers moves by x_i, with ‖x_i‖₁ ≤ Δ₁ = `max_total`, and ‖x_i‖₂ ≤ Δ₂ (`Task.sensitivity`). For `sumvec` and
+`signedvec` the reader's own device keeps to `max_total`; every other bound is proved too, so that no reader moves a sum
+by more. In `signedvec` x_i + m is shared, with m = `max_value` in each entry. Then the sum over S is Σ_S x_i + |S|·m,
+and |S| is public: what is seen is a function of Σ_S x_i + N_B as before.
 
 (3) *Discrete Laplace, P(N = k) ∝ e^{−‖k‖₁/t} with t ≥ Δ₁/ε.* P(N = k)/P(N = k + x_i) ≤ e^{‖x_i‖₁/t} ≤ e^ε for all k:
 the sum plus N_B is ε-DP with δ = 0. *Discrete Gaussian, P(N = k) ∝ e^{−‖k‖₂²/2σ²}.* The sum plus N_B is ρ-zCDP with

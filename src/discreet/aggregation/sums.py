@@ -94,7 +94,7 @@ class PlainSums:
         if rows.shape[1] != task.length or rows.dtype.kind not in "biu":
             raise DiscreetError(f"task {task.name} takes rows of {task.length} whole numbers")
         rows.sum_duplicates()
-        task.require_bounds(rows.data, np.asarray(rows.sum(axis=1, dtype=np.int64)))
+        task.require_bounds(rows.data, np.asarray(abs(rows).sum(axis=1, dtype=np.int64)))
         self._windows.add(task, window, np.asarray(rows.sum(axis=0, dtype=np.int64)), rows.shape[0])
 
     def collect(self, task: Task, window: int) -> NoisySum:

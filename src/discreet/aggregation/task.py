@@ -44,6 +44,9 @@ class Kind(StrEnum):
     """One value from 0 to `max_value`."""
     SUMVEC = "sumvec"
     """`length` values from 0 to `max_value`. That they sum to at most `max_total` the device sees to, no proof."""
+    SIGNEDVEC = "signedvec"
+    """`length` values from −`max_value` to `max_value`, which are sent with `max_value` added to each. That their sizes
+    sum to at most `max_total` the device sees to, no proof."""
     HISTOGRAM = "histogram"
     """A 1 in one of `length` buckets. Bucket 0 is for devices with nothing to contribute."""
     MULTIHOT = "multihot"
@@ -260,30 +263,35 @@ class Task:
         vector = np.asarray(values)
         if vector.shape != (self.length,) or vector.dtype.kind not in "biu":
             raise DiscreetError(f"task {self.name} takes {self.length} whole numbers")
-        totals = vector.sum(keepdims=True)
-        self.require_bounds(vector, totals)
+        self.require_bounds(vector, np.abs(vector.astype(np.int64)).sum(keepdims=True))
         return vector.astype(np.int64)
 
+    @property
+    def min_value(self) -> int:
+        """The smallest of the values."""
+        return -self.max_value if self.kind is Kind.SIGNEDVEC else 0
+
     def require_bounds(self, values: NDArray[Any], totals: NDArray[Any]) -> None:
-        """An error unless all values, and all readers' totals, are within bounds."""
+        """An error unless all values, and of all readers the total of their values' sizes, are within bounds."""
         least = self.total if self.kind is Kind.HISTOGRAM else 0
-        outside = np.any((values < 0) | (values > self.max_value)) or np.any((totals < least) | (totals > self.total))
-        if outside:
+        outside = (values < self.min_value) | (values > self.max_value)
+        if np.any(outside) or np.any((totals < least) | (totals > self.total)):
             raise DiscreetError(
-                f"task {self.name} takes values from 0 to {self.max_value} that sum to"
+                f"task {self.name} takes values from {self.min_value} to {self.max_value} that sum to"
                 f" {'exactly' if least else 'at most'} {self.total}"
             )
 
     def prio3(self) -> Prio3:
         """The VDAF that proves the bounds of a contribution to two aggregators."""
-        bits = self.max_value.bit_length()
+        largest = self.max_value - self.min_value
         match self.kind:
             case Kind.COUNT:
                 return Prio3.count()
             case Kind.SUM:
                 return Prio3.sum(self.max_value)
-            case Kind.SUMVEC:
-                return Prio3.sum_vec(self.length, self.max_value, best_chunk_length(self.length * bits))
+            case Kind.SUMVEC | Kind.SIGNEDVEC:
+                chunk = best_chunk_length(self.length * largest.bit_length())
+                return Prio3.sum_vec(self.length, largest, chunk)
             case Kind.HISTOGRAM:
                 return Prio3.histogram(self.length, best_chunk_length(self.length))
             case Kind.MULTIHOT:
@@ -297,7 +305,11 @@ class Task:
                 return int(values[0])
             case Kind.HISTOGRAM:
                 return int(values.argmax())
-        return values
+        return values - self.min_value
+
+    def summed(self, measurements: NDArray[np.int64], contributions: int) -> NDArray[np.int64]:
+        """The sum of so many readers' values, from the sum of what `prio3()` took."""
+        return measurements + contributions * self.min_value
 
 
 _FIELDS = tuple(field.name for field in dataclasses.fields(Task))
@@ -305,6 +317,7 @@ _FIXED: dict[Kind, dict[str, int]] = {
     Kind.COUNT: {"length": 1, "max_value": 1},
     Kind.SUM: {"length": 1},
     Kind.SUMVEC: {},
+    Kind.SIGNEDVEC: {},
     Kind.HISTOGRAM: {"max_value": 1, "max_total": 1},
     Kind.MULTIHOT: {"max_value": 1},
 }

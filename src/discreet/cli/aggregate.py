@@ -28,6 +28,7 @@ class TermsChoice(StrEnum):
 
     popularity = "popularity"
     quality = "quality"
+    weights = "weights"
 
 
 @app.callback()
@@ -128,7 +129,7 @@ def collect(
 
 @app.command()
 def terms(
-    what: Annotated[TermsChoice, typer.Argument(help="Clicks by article, or how good the ranking is.")],
+    what: Annotated[TermsChoice, typer.Argument(help="Clicks by article, how good the ranking is, or its weights.")],
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the terms.")],
     leader: Annotated[str, typer.Option(metavar="URL", help="Your server, with /dap: https://news.example/dap")],
     helper: Annotated[str, typer.Option(metavar="URL", help="The other party's aggregator.")],
@@ -152,6 +153,7 @@ def terms(
     from discreet.aggregation.task import DAY
     from discreet.cli.config_file import experiment_of
     from discreet.files import replacing_file
+    from discreet.methods.front_page.learnt_weights import weights_task
     from discreet.methods.front_page.windows import popularity_task
     from discreet.serving.learning.experiment import arm_names
     from discreet.serving.learning.one_process_trial import ROOM
@@ -162,6 +164,8 @@ def terms(
     if what is TermsChoice.quality:
         arms = None if experiment is None else experiment_of(experiment)
         task = quality_task(arm_names(arms), epsilon, windows=days, name=quality_name(arms), **addresses)  # type: ignore[arg-type]
+    elif what is TermsChoice.weights:
+        task = weights_task(epsilon, windows=days, **addresses)  # type: ignore[arg-type]
     else:
         if DAY % (60 * window_minutes):
             raise DiscreetError(f"--window-minutes must divide a day, which {window_minutes} does not")

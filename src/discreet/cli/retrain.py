@@ -41,7 +41,14 @@ def retrain(
         raise DiscreetError(f"{run}: sums teach popularity to front_page only; its label reports count by themselves")
     with using_database(place):
         service = open_service(
-            run, None, database=place, text=terms.text, popularity_weight=terms.popularity_weight, reports=False
+            run,
+            None,
+            database=place,
+            text=terms.text,
+            popularity_weight=terms.popularity_weight,
+            weights=terms.weights,
+            training=terms.training,
+            reports=False,
         )
         try:
             done = learn_anew(service)

@@ -150,6 +150,15 @@ def serve(
             help="With --helper: the share of a reader's daily ε with which devices measure how good the ranking is.",
         ),
     ] = 0.1,
+    weights_share: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=0.9,
+            help="With --helper: the share of a reader's daily ε with which the weights of the ranking are learnt; 0"
+            " keeps them.",
+        ),
+    ] = 0.0,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
     config: Annotated[
         Path | None,
@@ -207,7 +216,7 @@ def serve(
         listener = listen(host, port)
         worker = become_worker(workers)
     terms = PublicTerms(text) if run is None else public_terms(run)
-    terms = None if terms is None else replace(terms, quality=quality)
+    terms = None if terms is None else replace(terms, quality=quality, weights_share=weights_share)
     experiment = click.get_current_context().meta.get(EXPERIMENT)
     if terms is not None and ranking is not RankingChoice.local:
         raise DiscreetError(f"--ranking {ranking.value} needs a RUN of click_reports; here devices rank by themselves")
@@ -240,6 +249,8 @@ def serve(
         feeds=FeedSettings(tuple(feed or ()), every, keep),
         text=text if terms is None else terms.text,
         popularity_weight=1.0 if terms is None else terms.popularity_weight,
+        weights=None if terms is None else terms.weights,
+        training=None if terms is None else terms.training,
         sums=() if sums is None else sums.words,
         experiment=experiment,
         tasks=() if sums is None else sums.leader.tasks,

@@ -27,7 +27,10 @@ from discreet.data.news import Impressions, NewsData
 from discreet.data.shown_articles import ShownArticles
 from discreet.edge.reader.sums.contributor import ContributorInMemory
 from discreet.edge.reader.sums.floors import Floors
+from discreet.edge.reader.views import View
+from discreet.methods.front_page.learnt_weights import weights_task
 from discreet.methods.front_page.windows import popularity_task
+from discreet.protocol.quality_cells import EVERYBODY
 from discreet.serving.learning.logged_exposure import LoggedSlate, add_slates
 from discreet.serving.learning.window_learner import WindowLearner
 from discreet.serving.public_tasks import window_file
@@ -60,6 +63,9 @@ class ServedWeek:
         seconds: How long a window is.
         text: Where title vectors come from.
         room: For how many articles a window has room; 0 for all.
+        weights_epsilon: What a reader's day costs for weights; 0 learns none.
+        features: Of each article that the train split shows, what a device makes of it, without popularity; devices
+            show the slates of that split with them.
     """
 
     def __init__(
@@ -73,6 +79,8 @@ class ServedWeek:
         seconds: int = 900,
         text: str = "auto",
         room: int = 0,
+        weights_epsilon: float = 0.0,
+        features: NDArray[np.float64] | None = None,
     ) -> None:
         parts = [part for part in data.splits.values() if part.labelled and len(part)]
         first, last = min(int(part.time.min()) for part in parts), max(int(part.time.max()) for part in parts)
@@ -99,15 +107,24 @@ class ServedWeek:
             clock=self._clock,
         )
         self.service.updater.step()
-        self._sums = sums(self.task)
-        self._learner = WindowLearner(self.service, [self.task], self._sums, self._cells, self._clock, logged=True)
+        self.tasks = [self.task]
+        self.views: PlayedViews | None = None
+        if weights_epsilon and features is not None:
+            days = self.task.windows * seconds // DAY
+            weights = weights_task(weights_epsilon, start=start, windows=days, leader=HERE, helper=THERE)
+            self.tasks.append(replace(weights, send_seconds=_MIN_SENDING))
+            self.views = PlayedViews(data.splits["train"], features, data.articles.ids)
+        self._sums = _EachTask({task.id: sums(task) for task in self.tasks})
+        self._learner = WindowLearner(self.service, self.tasks, self._sums, self._cells, self._clock, logged=True)
         floors = Floors(helpers=frozenset({THERE}), max_day_epsilon=np.inf, max_life_epsilon=np.inf)
-        self._devices = [self._device(clicks, floors) for clicks in _clicks(parts, data)]
+        self._devices = [self._device(reader, clicks, floors) for reader, clicks in enumerate(_clicks(parts, data))]
 
     def windows(self) -> Iterator[int]:
         """Play all windows. Each is told when its sum has been learnt from."""
         for window in range(self.task.windows):
-            end = self.task.begins(window + 1)
+            begin, end = self.task.begins(window), self.task.begins(window + 1)
+            if self.views is not None:
+                self.views.show(begin, end, self.log_rates())
             add_slates(self.service.store, self._slates.get(window, ()))
             self.now = end + 0.5
             self._learner.close_windows()
@@ -132,19 +149,68 @@ class ServedWeek:
     def _clock(self) -> float:
         return self.now
 
-    def _device(self, clicks: Sequence[tuple[int, str]], floors: Floors) -> ContributorInMemory:
+    def _device(self, reader: int, clicks: Sequence[tuple[int, str]], floors: Floors) -> ContributorInMemory:
         times = [time for time, _ in clicks]
 
         def clicked(begin: int, end: int) -> list[str]:
             return list(dict.fromkeys(name for _, name in clicks[bisect_left(times, begin) : bisect_left(times, end)]))
 
-        device = ContributorInMemory(Path(), clicked, self._sums, floors, clock=self._clock)
+        def seen(begin: int, end: int) -> list[View]:
+            return [] if self.views is None else self.views.of(reader, begin, end)
+
+        device = ContributorInMemory(Path(), clicked, self._sums, floors, views=seen, clock=self._clock)
         device.cells_of = self._cells_of
-        device.adopt(self.task, ())
+        for task in self.tasks:
+            device.adopt(task, ())
         return device
 
     def _cells_of(self, task: Task, window: int) -> list[str]:
         return list(json.loads(window_file(self._cells, task, window).read_bytes())["cells"])
+
+
+class _EachTask:
+    """Sums of several tasks, each added up by whoever adds it up."""
+
+    def __init__(self, sums: dict[bytes, WeekSums]) -> None:
+        self._sums = sums
+
+    def contribute(self, task: Task, window: int, contribution: Contribution) -> None:
+        """Add one."""
+        self._sums[task.id].contribute(task, window, contribution)
+
+    def collect(self, task: Task, window: int) -> NoisySum:
+        """The noised sum of a window."""
+        return self._sums[task.id].collect(task, window)
+
+
+class PlayedViews:
+    """The slates of a log as devices remember them: what was shown, what was clicked in it, and its features then.
+
+    Args:
+        slates: The log.
+        features: Of each shown article what a device makes of it, without popularity.
+        ids: The names of all articles.
+    """
+
+    def __init__(self, slates: Impressions, features: NDArray[np.float64], ids: Sequence[str]) -> None:
+        self._slates, self._ids = slates, ids
+        self.features = np.column_stack((features, np.zeros(len(features))))
+
+    def show(self, begin: int, end: int, rates: dict[str, float]) -> None:
+        """The slates of a time are shown: their articles have the popularity that is known when it begins."""
+        inside = np.repeat((self._slates.time >= begin) & (self._slates.time < end), self._slates.slate_sizes)
+        rows = np.flatnonzero(inside)
+        self.features[rows, -1] = [rates[self._ids[article]] for article in self._slates.shown[rows].tolist()]
+
+    def of(self, reader: int, begin: int, end: int) -> list[View]:
+        """What a reader's device showed in a time."""
+        s = self._slates
+        mine = np.flatnonzero((s.reader == reader) & (s.time >= begin) & (s.time < end))
+        rows = [slice(s.slate[i], s.slate[i + 1]) for i in mine.tolist()]
+        return [
+            View(EVERYBODY, tuple(s.clicked[row].tolist()), tuple(map(tuple, self.features[row].tolist())))
+            for row in rows
+        ]
 
 
 def served_rates(week: ServedWeek, impressions: Impressions) -> NDArray[np.float64]:

@@ -14,8 +14,9 @@ import numpy as np
 from discreet.methods.front_page.front_page import FrontPage
 from discreet.methods.front_page.windows import DAY
 from discreet.methods.method import TrainingTask
+from discreet.serving.learning.learnt_state import packed
 from discreet.serving.learning.model_versions import NewVersion
-from discreet.serving.learning.sum_popularity import packed, rates_on
+from discreet.serving.learning.sum_popularity import by_names, rates_on
 from discreet.serving.learning.window_store import WindowStore
 from discreet.serving.public_model import PublicModel
 from discreet.serving.service import Service
@@ -35,12 +36,12 @@ def teach(service: Service, task: TrainingTask, method: FrontPage, seed: int, la
     assert isinstance(model, PublicModel)
     place = {name: row for row, name in enumerate(snapshot.ids)}
     rows = np.array([place[name] for name in task.data.articles.ids])
-    rates = rates_on(model, snapshot, b"", method.popularity(task).likelihood)
+    rates = rates_on(model, snapshot, {}, method.popularity(task).likelihood)
     days: dict[int, tuple[int, bytes]] = {}
     for window in method.windows(task, seed):
         end = window.end + later
         rates.update(replace(window, end=end, articles=rows[window.articles]))
-        days[(window.end - 1) // DAY] = end, packed(rates, snapshot)
+        days[(window.end - 1) // DAY] = end, packed(by_names(rates, snapshot))
     for number, (end, state) in enumerate(days.values(), start=1):
         made = min(end, int(time.time()))  # the last window may not be over yet
         new = NewVersion(model.version, made, number, f"day {number} of a simulated week")

@@ -61,11 +61,13 @@ class CataloguePages:
         diversity: float,
         passed: Callable[[], float] = time.monotonic,
         *,
-        with_arms: bool = False,
+        with_popularity: bool = False,
     ) -> None:
         self.listing = Sent.of(b"{}")
         self._about = {"model": model, "space": space}
-        self._diversity, self._passed, self._with_arms = diversity, passed, with_arms
+        self._diversity, self._passed = diversity, passed
+        self.with_popularity = with_popularity
+        """Whether devices are told which part of a base score is popularity: arms weigh it, and weights are learnt."""
         self._made: dict[bytes, CataloguePage] = {}
         self._pages: dict[str, CataloguePage] = {}
         self._left: dict[str, float] = {}
@@ -110,7 +112,7 @@ class CataloguePages:
             "bases": base64.b64encode(snapshot.base.astype("<f4").tobytes()).decode(),
             "front_bases": [float(snapshot.base[row]) for row in rows],
         }
-        if self._with_arms:  # arms weigh popularity in ways of their own, and every device gets the same
+        if self.with_popularity:  # every device gets the same
             fields["popularity"] = base64.b64encode(snapshot.popularity.astype("<f4").tobytes()).decode()
             fields["front_popularity"] = [float(snapshot.popularity[row]) for row in rows]
         head = json.dumps(fields, allow_nan=False, separators=(",", ":")).encode()

@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError
 from discreet.methods.front_page.history_features import FEATURES
-from discreet.methods.front_page.weights import PUBLIC_WEIGHTS
+from discreet.methods.front_page.learnt_weights import WITH_POPULARITY
+from discreet.privacy.guarantee import Guarantee
 from discreet.protocol.check import SCHEMA
 from discreet.serving.device_only import DeviceOnly
 from discreet.serving.model import Doubles, Floats
@@ -32,32 +33,54 @@ MAX_REFERENCE = 500
 _MAX_TOPICS, _TITLES_A_TOPIC = 32, 8
 _MIN_PAIRS, _MIN_UNIT = 100, 0.05
 _MAX_DIMENSION: int = SCHEMA["model"]["properties"]["vectors"]["properties"]["dimension"]["maximum"]
-_WEIGHTS = dict(zip(FEATURES, PUBLIC_WEIGHTS.tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
 class PublicModel(DeviceOnly):
-    """Ranks a publisher's articles with public weights.
+    """Ranks a publisher's articles with public weights, or with those that sums have taught.
 
     Attributes:
         reference: Some of the publisher's own titles, the same for the life of a database: titles that come later are
             encoded in their company, so that vectors made at different times can be compared.
         text_source: Where title vectors come from.
-        popularity_weight: How much popularity counts.
+        popularity_weight: How much popularity counts, times its weight among the features.
+        weights: Of the features (`history_features.FEATURES`), and of popularity, which comes last.
+        training: What the weights cost readers, where a run learnt them.
     """
 
     reference: tuple[str, ...]
     text_source: str
     popularity_weight: float = 1.0
+    weights: tuple[float, ...] = tuple(WITH_POPULARITY.tolist())
+    training: Guarantee | None = None
 
     kind = "public"
     mechanism = "the device ranks by itself, with public weights"
 
     @cached_property
     def version(self) -> str:
-        """Names the model: its text source, its reference titles, its weights."""
-        content = json.dumps([identity(self.text_source), self.reference, _WEIGHTS, self.popularity_weight])
+        """Names the model: its text source, its reference titles, the weights that it begins with."""
+        weights = dict(zip(FEATURES, self.weights[:-1], strict=True))
+        content = json.dumps([identity(self.text_source), self.reference, weights, self._weight_of_popularity])
         return hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
+
+    @property
+    def first_weights(self) -> Doubles:
+        """Those that it ranks with before any sum."""
+        return np.array(self.weights)
+
+    def ranking_with(self, weights: Doubles) -> PublicModel:
+        """The same model, under the same name, with weights that sums have taught."""
+        if np.array_equal(weights, self.first_weights):
+            return self
+        found = replace(self, weights=tuple(weights.tolist()))
+        for name in ("version", "space", "unit", "_text_centre"):  # made once; none of them changes with the weights
+            found.__dict__[name] = getattr(self, name)
+        return found
+
+    @property
+    def _weight_of_popularity(self) -> float:
+        return self.popularity_weight * self.weights[-1]
 
     @cached_property
     def _text_centre(self) -> Floats:
@@ -84,12 +107,13 @@ class PublicModel(DeviceOnly):
 
         The two similarities go together, the category hardly with them. Sections are left out: not every site has them.
         """
-        return math.hypot(_WEIGHTS["mean"] + _WEIGHTS["nearest"], _WEIGHTS["category"])
+        mean, nearest, category = (self.weights[FEATURES.index(name)] for name in ("mean", "nearest", "category"))
+        return math.hypot(mean + nearest, category)
 
     @property
     def device_weights(self) -> dict[str, float]:
-        """Those of the features that a device makes of its history; recency is in the base."""
-        return {name: weight for name, weight in _WEIGHTS.items() if name != "recency"}
+        """Those of the features that a device makes of its history; recency and popularity are in the base."""
+        return {**dict(zip(FEATURES, self.weights[:-1], strict=True)), "popularity": self._weight_of_popularity}
 
     @cached_property
     def unit(self) -> float:
@@ -117,7 +141,7 @@ class PublicModel(DeviceOnly):
 
     def article_scores(self, vectors: Floats, categories: Sequence[str]) -> Floats:
         """The similarity with each topic's mean title."""
-        weight = (_WEIGHTS["mean"] + _WEIGHTS["nearest"]) / self.unit
+        weight = float(WITH_POPULARITY[0] + WITH_POPULARITY[1]) / self.unit
         return np.asarray(weight * (vectors @ self.space.profiles.T), dtype=np.float32)
 
     def fixed_scores(self, vectors: Floats, categories: Sequence[str]) -> Doubles:
@@ -134,12 +158,12 @@ class PublicModel(DeviceOnly):
         now: int,
     ) -> Doubles:
         """Recency, and popularity as a log rate."""
-        return fixed + self.recency(published, first_shown, now) + self.popularity_weight * popularity
+        return fixed + self.recency(published, first_shown, now) + self._weight_of_popularity * popularity
 
     def recency(self, published: NDArray[np.int64], first_shown: NDArray[np.int64], now: int) -> Doubles:
         """Minus the log of the age in hours, weighted. Age counts from publication, or else from when it was seen."""
         since = np.minimum(np.where(published >= 0, published, first_shown), now)
-        return np.asarray(-_WEIGHTS["recency"] * np.log1p((now - since) / 3600.0))
+        return np.asarray(-self.weights[FEATURES.index("recency")] * np.log1p((now - since) / 3600.0))
 
     def topic_features(self, scores: Floats) -> Doubles:
         """Similarities with topics (`article_scores`), centred and of mean square length 1 over reference titles."""

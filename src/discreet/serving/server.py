@@ -6,6 +6,7 @@ import json
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from discreet.aggregation.task import Task
 from discreet.data.shown_articles import ShownArticles
 from discreet.database import problem_of, shown_database
 from discreet.errors import DiscreetError, InputError
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.ledger import Schedule
 from discreet.protocol.check import SCHEMA
 from discreet.serving.about import Offer, Ranking, learns_from_reports, read_qualities
@@ -58,6 +60,8 @@ def open_service(
     feeds: FeedSettings | None = None,
     text: str = "auto",
     popularity_weight: float = 1.0,
+    weights: tuple[float, ...] | None = None,
+    training: Guarantee | None = None,
     sums: Sequence[str] = (),
     experiment: Experiment | None = None,
     tasks: Sequence[Task] = (),
@@ -67,9 +71,9 @@ def open_service(
     """A service of a run's model, its catalogue filled from `data`, or from `feeds`, if it never had an article.
 
     Without a model articles are ranked with public weights, their titles encoded by `text`, and with the popularity
-    that sums teach, weighted. `sums` says in plain sentences what devices contribute to, `tasks` are the terms of it,
-    and `warning` is what everybody must know of it first; `experiment` has the ways to rank of which each device draws
-    one.
+    that sums teach, weighted; or with `weights` that a run has learnt, which cost its readers `training`.
+    `sums` says in plain sentences what devices contribute to, `tasks` are the terms of it, and `warning` is what
+    everybody must know of it first; `experiment` has the ways to rank of which each device draws one.
     `epoch` is how long the public epochs last, a week unless said otherwise; it is settled when a database is first
     used. `as_of` moves the times of `data` so that it ends at this moment. `clock` tells seconds since 1970.
     """
@@ -90,7 +94,7 @@ def open_service(
                 " with --data, or with 'discreet articles add'"
             )
         if model is None:
-            model = public_model(store, text, popularity_weight)
+            model = public_model(store, text, popularity_weight, weights, training)
         offer = Offer(
             ranking,
             _schedule(store, epoch),
@@ -108,11 +112,18 @@ def open_service(
         raise DiscreetError(f"{shown_database(place)}: the database cannot be used ({problem_of(error)})") from error
 
 
-def public_model(store: ServerStore, text: str, popularity_weight: float = 1.0) -> PublicModel:
-    """The model without a run. Its reference titles are the first that a database has had, and stay."""
+def public_model(
+    store: ServerStore,
+    text: str,
+    popularity_weight: float = 1.0,
+    weights: tuple[float, ...] | None = None,
+    training: Guarantee | None = None,
+) -> PublicModel:
+    """The model of `front_page`. Its reference titles are the first that a database has had, and stay."""
     titles = sorted(set(filter(None, store.titles(MAX_REFERENCE))))
     reference = json.loads(store.setting("reference titles", json.dumps(titles)))
-    return PublicModel(tuple(reference), text, popularity_weight)
+    public = PublicModel(tuple(reference), text, popularity_weight)
+    return public if weights is None else replace(public, weights=weights, training=training)
 
 
 def first_articles(data: ShownArticles, as_of: int | None = None) -> Iterator[Waiting]:

@@ -31,6 +31,7 @@ from discreet.serving.feeds.follow import Feeds, waiting
 from discreet.serving.journal import Journal
 from discreet.serving.learning.logged_exposure import LoggedSlate, add_slates
 from discreet.serving.learning.model_versions import ModelVersions
+from discreet.serving.learning.sum_weights import learns_weights
 from discreet.serving.lease import Lease
 from discreet.serving.model import Served
 from discreet.serving.ranker import RankingQuery, rank
@@ -68,7 +69,7 @@ class Service:
             store,
             clock,
             diversity=offer.diversity,
-            with_arms=offer.experiment is not None,
+            with_popularity=offer.experiment is not None or any(map(learns_weights, offer.tasks)),
             forget_before=lambda: self._epoch() - offer.report_epochs,
             leads=self.lease.held,
         )
@@ -121,7 +122,9 @@ class Service:
             self._about = (
                 snapshot,
                 Sent.of(
-                    as_bytes(document(self.model, self.offer, snapshot, self.updater.catalogue, self.updater.scale))
+                    as_bytes(
+                        document(self.updater.model, self.offer, snapshot, self.updater.catalogue, self.updater.scale)
+                    )
                 ),
             )
         return self._about[1]

@@ -20,6 +20,7 @@ from discreet.privacy.guarantee import Guarantee, Scope
 from discreet.protocol.check import limits
 from discreet.serving.learning.model_versions import ModelVersions
 from discreet.serving.learning.quality_estimates import MeasuredWindow, differences, qualities
+from discreet.serving.learning.sum_weights import learnt_weights, weights_line
 from discreet.serving.learning.window_store import WindowStore
 from discreet.serving.server_store import ServerStore
 
@@ -75,16 +76,18 @@ def read_status(
         if row["terms"] is not None and row["task"] not in tasks:
             tasks[row["task"]] = Task.from_json(row["terms"])
     listed = versions.listing(_SHOWN_VERSIONS)
+    latest = listed[0] if listed else None
     return {
         "time": int(clock()),
         "articles": store.count_articles(),
         "model": {
             "versions": versions.count(),
-            "latest": listed[0].to_json() if listed else None,
+            "latest": None if latest is None else latest.to_json(),
             "rolled_back_to": versions.rolled_back_to(),
             "history": [version.to_json() for version in listed],
         },
         "tasks": [_counts(tasks.get(row["task"]), row) for row in counted],
+        "weights": None if latest is None else learnt_weights(windows.learnt(latest.model)),
         "quality": (quality or MeasuredQuality(store))(),
         "budget": budget(running.tasks if running and running.tasks else _latest(tasks.values())),
         "reports": store.count_reports(),
@@ -218,6 +221,8 @@ def status_lines(status: Mapping[str, Any]) -> list[str]:
     model, articles = status["model"], status["articles"]
     lines = [f"Articles: {', '.join(f'{count} {state}' for state, count in articles.items()) or 'none'}."]
     lines.append(_model_line(model))
+    if status.get("weights") is not None:
+        lines.append(weights_line(status["weights"]))
     for task in status["tasks"]:
         lost = sum(task["without_sum"].values())
         lines.append(

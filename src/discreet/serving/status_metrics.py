@@ -27,6 +27,8 @@ class StatusMetrics:
         self._contributions = gauge("discreet_contributions", "Contributions to a task.", "task")
         self._quality = gauge("discreet_quality", "How good the ranking is.", "task", "arm", "metric")
         self._error = gauge("discreet_quality_standard_error", "Its error, noise included.", "task", "arm", "metric")
+        self._weights = gauge("discreet_weight", "Weights of the ranking.", "feature", "which")
+        self._tests = gauge("discreet_weights_test", "Tests of learnt weights.", "test", "which")
         self._epsilon = gauge("discreet_epsilon", "What a task costs a reader.", "task", "scope")
         self._refused = gauge("discreet_reports_refused", "Reports refused since the start.", "reason")
         self._answering = gauge("discreet_aggregator_answers", "1 if an aggregator answers.", "name")
@@ -49,6 +51,13 @@ class StatusMetrics:
                         labels = quality["task"], arm["arm"], name
                         self._quality.labels(*labels).set(arm[name]["mean"])
                         self._error.labels(*labels).set(arm[name]["se"])
+        if (found := status["weights"]) is not None:
+            for row in found["weights"]:
+                for which in ("first", "candidate", "ranking"):
+                    self._weights.labels(row["feature"], which).set(row[which])
+            for test, least in (("chi_squared", "max_chi_squared"), ("gain", "least_gain")):
+                self._tests.labels(test, "found").set(found[test])
+                self._tests.labels(test, "bound").set(found[least])
         for row in status["budget"]["tasks"]:
             self._epsilon.labels(row["task"], "day").set(float(row["day"]["epsilon"]))
             if row["year"] is not None:

@@ -30,7 +30,12 @@ _MAX_BASE: float = SCHEMA["catalogue"]["properties"]["front_bases"]["items"]["ma
 
 
 class SumRates(Protocol):
-    """Popularity that was learnt from sums."""
+    """Popularity, and the weights to rank with, that were learnt from sums."""
+
+    @property
+    def model(self) -> Served:
+        """With the weights that rank now."""
+        ...
 
     def read(self) -> None:
         """Take over what was learnt, here or on another server."""
@@ -50,13 +55,15 @@ class SnapshotUpdater:
         clock: Callable[[], float] = time.time,
         *,
         diversity: float = 0.0,
-        with_arms: bool = False,
+        with_popularity: bool = False,
         forget_before: Callable[[], int] = lambda: 0,
         leads: Callable[[], bool] = lambda: True,
         passed: Callable[[], float] = time.monotonic,
     ) -> None:
         self.snapshot = Snapshot.empty(len(model.space))
-        self.catalogue = CataloguePages(model.version, model.space.version, diversity, passed, with_arms=with_arms)
+        self.catalogue = CataloguePages(
+            model.version, model.space.version, diversity, passed, with_popularity=with_popularity
+        )
         self.ready = False
         self.rates: SumRates | None = None
         """The log rates of articles, where sums teach them; else labels tell of popularity."""
@@ -68,6 +75,11 @@ class SnapshotUpdater:
         self._refreshed, self._tidied, self._began = -np.inf, -np.inf, False
         self._wake, self._stop = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._work, name="updater", daemon=True)
+
+    @property
+    def model(self) -> Served:
+        """With the weights that rank now."""
+        return self._model if self.rates is None else self.rates.model
 
     def start(self) -> None:
         """Begin to work in the background."""
@@ -179,11 +191,12 @@ class SnapshotUpdater:
     def _swap(self, snapshot: Snapshot) -> None:
         """Put a snapshot with base scores of this moment in place."""
         known = self._popularity.of(snapshot.ids) if self.rates is None else self.rates.of(snapshot)
+        model = self.model
         s, now = snapshot, int(self._clock())
         with_it, without = (
             np.clip(np.nan_to_num(base), -_MAX_BASE, _MAX_BASE)
             for base in (
-                self._model.base_scores(s.fixed, s.published, s.first_shown, s.shows, popularity, now)
+                model.base_scores(s.fixed, s.published, s.first_shown, s.shows, popularity, now)
                 for popularity in (known, np.zeros_like(known))
             )
         )

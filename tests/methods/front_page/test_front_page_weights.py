@@ -14,20 +14,20 @@ from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
 from discreet.methods.front_page.history_features import device_features
 from discreet.methods.front_page.learnt_weights import (
-    MAX_LENGTH,
+    MAX_CHI_SQUARED,
     SENSITIVITY,
-    UNIT,
     WITH_POPULARITY,
     WeightPosterior,
-    fisher,
     learn_weights,
     weight_contributions,
+    weights_task,
 )
 from discreet.methods.front_page.public_articles import PublicArticles
 from discreet.methods.front_page.weights import FISHER
 from discreet.methods.method import TrainingTask
 from discreet.privacy.guarantee import Scope
 from discreet.privacy.noise import SimulatedNoise, rounded_up
+from discreet.protocol.weight_cells import UNITS
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +40,11 @@ def features(task):
     train = task.data.splits["train"]
     rates = np.random.default_rng(0).normal(0, 0.4, len(train.shown))
     return np.column_stack((device_features(task, PublicArticles.of(task), train), rates))
+
+
+def each_clicks(_day):
+    """A slate gives a click."""
+    return 1.0
 
 
 def chosen_by(weights, train, features, seed=0):
@@ -61,7 +66,7 @@ def rows_of(clicks):
 
 @pytest.mark.parametrize("clicks", [0, 1, 2])
 def test_a_contribution_is_at_most_as_long_as_the_noise_is_made_for(clicks):
-    assert max(np.abs(row).sum() for row in rows_of(clicks).values()) <= SENSITIVITY == (MAX_LENGTH + 1) * UNIT
+    assert max(np.abs(row).sum() for row in rows_of(clicks).values()) <= SENSITIVITY == weights_task(1.0).total
 
 
 def test_a_reader_without_clicks_contributes_zeros_and_moves_nobody_else():
@@ -87,7 +92,7 @@ def test_the_audit_finds_the_bound_and_nothing_above_it():
 def test_other_weights_are_learnt(task, features):
     train = task.data.splits["train"]
     wanted = WITH_POPULARITY * [1.0, 1.0, 3.0, -2.0, 1.0, 1.0]
-    found = learn_weights(chosen_by(wanted, train, features), features, math.inf, 1.0, 1, SimulatedNoise(0))
+    found = learn_weights(chosen_by(wanted, train, features), features, math.inf, each_clicks, 1, SimulatedNoise(0))
     before, after = (np.abs(weights - wanted)[[2, 3]] for weights in (WITH_POPULARITY, found))
     assert (after < 0.7 * before).all()
 
@@ -96,7 +101,7 @@ def test_public_weights_that_are_right_stay(task, features):
     train = task.data.splits["train"]
     for seed in range(3):
         clicked = chosen_by(WITH_POPULARITY, train, features, seed)
-        found = learn_weights(clicked, features, math.inf, 1.0, 1, SimulatedNoise(seed))
+        found = learn_weights(clicked, features, math.inf, each_clicks, 1, SimulatedNoise(seed))
         assert np.array_equal(found, WITH_POPULARITY)
 
 
@@ -104,7 +109,9 @@ def test_under_too_much_noise_public_weights_stay(task, features):
     train = task.data.splits["train"]
     wanted = chosen_by(np.zeros(6), train, features)
     for seed in range(3):
-        assert np.array_equal(learn_weights(wanted, features, 0.005, 1.0, 1, SimulatedNoise(seed)), WITH_POPULARITY)
+        assert np.array_equal(
+            learn_weights(wanted, features, 0.005, each_clicks, 1, SimulatedNoise(seed)), WITH_POPULARITY
+        )
 
 
 def test_noise_alone_speaks_against_the_public_weights_one_time_in_a_hundred():
@@ -112,34 +119,34 @@ def test_noise_alone_speaks_against_the_public_weights_one_time_in_a_hundred():
     for _ in range(1000):
         known = WeightPosterior()
         for _day in range(3):
-            pull = rng.multivariate_normal(np.zeros(6), 50 * FISHER) / np.sqrt(np.diag(FISHER)) + rng.normal(0, 9, 6)
-            known.update(np.append(pull, 0.0), 81.0, WITH_POPULARITY, FISHER, 50)
-        found += known.is_beyond_chance
+            pull = rng.multivariate_normal(np.zeros(6), 50 * FISHER) / UNITS + rng.normal(0, 9, 6)
+            known.update(np.append(pull, 0.0), 81.0, WITH_POPULARITY, 50)
+        found += known.chi_squared > MAX_CHI_SQUARED
     assert found <= 10 + 4 * math.sqrt(10)
 
 
 def test_a_candidate_that_does_not_rank_better_does_not_rank():
     known = WeightPosterior()
     away = WITH_POPULARITY * 1.5
-    far = 1000 * FISHER @ (away - WITH_POPULARITY) / np.sqrt(np.diag(FISHER))
-    known.update(np.append(far, 0.0), 0.0, WITH_POPULARITY, FISHER, 1000)
+    far = 1000 * FISHER @ (away - WITH_POPULARITY) / UNITS
+    known.update(np.append(far, 0.0), 0.0, WITH_POPULARITY, 1000)
     assert not np.array_equal(known.candidate, WITH_POPULARITY)
     assert np.array_equal(known.weights, WITH_POPULARITY)
     for gain, ranks in ((-100.0, False), (110.0, False), (100.0, True)):
-        known.update(np.append(np.zeros(6), gain), 0.0, known.candidate, FISHER, 1000)
+        known.update(np.append(np.zeros(6), gain), 0.0, known.candidate, 1000)
         assert np.array_equal(known.weights, known.candidate) == ranks
 
 
-def test_what_slates_tell_of_public_features_is_public():
-    def told(clicks):
-        data = audited_log(clicks)
-        task, split = TrainingTask(data, "hashed"), data.splits["train"]
-        known = np.column_stack(
-            (device_features(task, PublicArticles.of(task), split), np.linspace(0, 1, len(split.shown)))
-        )
-        return fisher(split, known)
-
-    assert np.array_equal(told(None), told(3))
+def test_a_posterior_goes_on_from_its_state():
+    known = WeightPosterior()
+    known.update(np.arange(7.0), 2.0, WITH_POPULARITY, 50)
+    again = WeightPosterior.of(known.state())
+    for one in (known, again):
+        one.update(np.arange(7.0), 2.0, WITH_POPULARITY * 1.1, 50)
+    assert again.chi_squared == known.chi_squared
+    assert np.array_equal(again.candidate, known.candidate)
+    assert (again.gain, again.least_gain) == (known.gain, known.least_gain)
+    assert np.array_equal(WeightPosterior.of({}, 2 * WITH_POPULARITY).weights, 2 * WITH_POPULARITY)
 
 
 def test_the_weights_share_the_budget(task):

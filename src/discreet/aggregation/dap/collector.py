@@ -86,5 +86,5 @@ class Collector:
         shares = [
             prio3.decode_agg_share(unseal(self._key, aggregate_share_info(role), aad, share)) for role, share in sealed
         ]
-        values = signed(prio3.circuit.field, prio3.merge(shares))
+        values = public.task.summed(signed(prio3.circuit.field, prio3.merge(shares)), answer.report_count)
         return NoisySum(values, public.task.guarantee(), answer.report_count)

@@ -12,7 +12,7 @@ import copy
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -25,6 +25,10 @@ from discreet.edge.reader.http_client import HttpReply
 from discreet.edge.reader.sums.contributor import ContributorInMemory
 from discreet.edge.reader.sums.floors import Floors
 from discreet.edge.reader.sums.sums_client import TaskClient
+from discreet.edge.reader.views import View
+from discreet.methods.front_page.learnt_weights import weights_task
+from discreet.protocol.quality_cells import EVERYBODY
+from discreet.protocol.weight_cells import FEATURES, weight_cells
 
 START = 20_000 * DAY
 ARTICLES = 12
@@ -43,7 +47,10 @@ def public_tasks(rng: Random) -> list[dict[str, Any]]:
     """Some tasks that a device takes."""
     tasks = []
     for number in range(rng.randrange(1, 4)):
-        kind = rng.choice(("sumvec", "multihot", "histogram", "count", "sum"))
+        kind = rng.choice(("sumvec", "multihot", "histogram", "count", "sum", "signedvec"))
+        if kind == "signedvec":
+            tasks.append(_weights(rng, number).to_json())
+            continue
         with_cells = kind in ("sumvec", "multihot", "histogram")
         per = "window" if kind == "histogram" else rng.choice(("window", "day"))
         length = rng.choice((3, ARTICLES)) if with_cells else 1
@@ -72,6 +79,13 @@ def public_tasks(rng: Random) -> list[dict[str, Any]]:
     return tasks
 
 
+def _weights(rng: Random, number: int) -> Task:
+    """A task whose values are of either sign, and depend on what was shown."""
+    task = weights_task(rng.choice((0.01, 0.3)), start=START, windows=5, leader=LEADER, helper=HELPER)
+    window = rng.choice((3600, DAY // 2))
+    return replace(task, name=f"task {number}", window_seconds=window, send_seconds=window, windows=400)
+
+
 def _cells(rng: Random, length: int) -> str:
     return OF_EACH_WINDOW if rng.random() < 0.4 else hashlib.sha256(cells_page(length)).hexdigest()
 
@@ -92,6 +106,8 @@ class LyingPublisher:
         if path.startswith("/v1/cells/") and path.count("/") == 4:
             window = int(path.rpartition("/")[2])
             answer = {"cells": [f"N{(number + window) % ARTICLES}" for number in range(3)]}
+            if window % 2:
+                answer = {"cells": weight_cells([window % 5, -1, 0, 1e6, 0.1, 1e-7], [1.0] * 6)}
         elif path.startswith("/v1/cells/"):
             pages = [cells_page(count) for count in (1, 3, ARTICLES)]
             answer = next((page for page in pages if hashlib.sha256(page).hexdigest() == path[10:]), b"{}")
@@ -145,8 +161,14 @@ def talk(seed: int, reader: int, *, honest: bool) -> tuple[list[Event], list[str
             raise OSError("the history cannot be read")
         return list(dict.fromkeys(article for time, article in clicks if begin <= time < end))
 
+    def seen(begin: int, end: int) -> Sequence[View]:
+        size = taste.choice((0.1, 3.0, 1e6))
+        shown = [article for time, article in clicks if begin <= time < end]
+        rows = tuple(tuple(taste.uniform(-size, size) for _ in FEATURES) for _ in shown)
+        return [View(EVERYBODY, tuple(taste.random() < 0.3 for _ in shown), rows)] * taste.randrange(3)
+
     sender = Recorded(publisher.heard, now)
-    contributor = ContributorInMemory(Path("nowhere"), clicked, sender, FLOORS, clock=lambda: now[0])
+    contributor = ContributorInMemory(Path("nowhere"), clicked, sender, FLOORS, views=seen, clock=lambda: now[0])
     client, problems = TaskClient("https://news.test", contributor, transport=publisher), []
     try:
         client.refresh()

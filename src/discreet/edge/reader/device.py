@@ -16,7 +16,7 @@ import numpy as np
 from discreet.edge.reader.account import DeviceStatement, open_ledger, stopped
 from discreet.edge.reader.device_catalogue import Article, DeviceCatalogue
 from discreet.edge.reader.history import Click, History, ShownSlate, SketchPlan
-from discreet.edge.reader.local_ranking import Ranked, rank
+from discreet.edge.reader.local_ranking import Ranked, rank, shown_features
 from discreet.edge.reader.personal_scores import ReadArticle
 from discreet.edge.reader.publisher_terms import PublisherTerms
 from discreet.edge.reader.reader_settings import ReaderSettings
@@ -176,7 +176,9 @@ class Device:
 
     def remember_view(self, articles: Sequence[Article]) -> None:
         """Remember what is shown now, the first articles of it, to measure how good it was."""
-        self.history.add_view(int(self._clock()), self.arm.name, [article.id for article in articles[:VIEW]])
+        shown = articles[:VIEW]
+        features = shown_features(shown, self._read(), self.terms).tolist()
+        self.history.add_view(int(self._clock()), self.arm.name, [article.id for article in shown], features)
 
     def rank(self, candidates: Sequence[Article] | None = None, bases: Sequence[float] | None = None) -> list[Ranked]:
         """Candidates (or the whole catalogue) in the order of their scores for this reader, without what was read.
@@ -190,9 +192,8 @@ class Device:
             more = arm.popularity - 1
             both = zip(bases, candidates, strict=True)
             bases = [base + more * article.popularity for base, article in both]
-        clicks = self.history.clicks()
-        read = {click.article for click in clicks}
-        return rank(candidates, bases, [self._as_read(click) for click in clicks], read, self.terms.in_arm(arm))
+        read = {click.article for click in self.history.clicks()}
+        return rank(candidates, bases, self._read(), read, self.terms.in_arm(arm))
 
     def forget(self) -> None:
         """The history goes, and all releases kept from it. The debits stay: what was sent stays sent."""
@@ -291,6 +292,9 @@ class Device:
         """The most that a click may cost, as the reader chose."""
         choice = self.settings.epsilon
         return math.inf if choice is None else choice
+
+    def _read(self) -> list[ReadArticle]:
+        return [self._as_read(click) for click in self.history.clicks()]
 
     def _as_read(self, click: Click) -> ReadArticle:
         """The article of a click as the catalogue has it, or as it was; a vector of another space is not known."""

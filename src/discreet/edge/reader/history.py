@@ -33,7 +33,8 @@ CREATE TABLE IF NOT EXISTS shown (
     number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, epoch INTEGER NOT NULL, slate TEXT
 ) STRICT;
 CREATE TABLE IF NOT EXISTS view (
-    number INTEGER PRIMARY KEY, time INTEGER NOT NULL, arm TEXT NOT NULL, articles TEXT NOT NULL
+    number INTEGER PRIMARY KEY, time INTEGER NOT NULL, arm TEXT NOT NULL, articles TEXT NOT NULL,
+    features TEXT NOT NULL DEFAULT '[]'
 ) STRICT;
 CREATE TABLE IF NOT EXISTS plan (
     epoch INTEGER PRIMARY KEY, space TEXT NOT NULL, told INTEGER, pseudonym TEXT NOT NULL, reported INTEGER NOT NULL
@@ -110,6 +111,8 @@ class History(DeviceFile):
         with self._transaction() as connection:
             if "section" not in {row[1] for row in connection.execute("PRAGMA table_info(click)")}:
                 connection.execute("ALTER TABLE click ADD COLUMN section TEXT NOT NULL DEFAULT ''")
+            if "features" not in {row[1] for row in connection.execute("PRAGMA table_info(view)")}:
+                connection.execute("ALTER TABLE view ADD COLUMN features TEXT NOT NULL DEFAULT '[]'")
 
     def add_click(self, click: Click) -> None:
         """Remember a click."""
@@ -137,13 +140,17 @@ class History(DeviceFile):
             ).fetchall()
         return [row[0] for row in rows]
 
-    def add_view(self, time: int, arm: str, articles: Sequence[str]) -> None:
-        """Remember what was shown, in its order. Shown again unchanged it is the same view; old views are forgotten."""
+    def add_view(self, time: int, arm: str, articles: Sequence[str], features: Sequence[Sequence[float]] = ()) -> None:
+        """Remember what was shown, in its order, with the features of each article.
+
+        Shown again unchanged it is the same view. Old views are forgotten.
+        """
         kept = json.dumps(list(articles))
         with self._transaction() as connection:
             latest = connection.execute("SELECT arm, articles FROM view ORDER BY number DESC LIMIT 1").fetchone()
             if latest != (arm, kept):
-                connection.execute("INSERT INTO view VALUES (NULL, ?, ?, ?)", (time, arm, kept))
+                rows = json.dumps([list(row) for row in features])
+                connection.execute("INSERT INTO view VALUES (NULL, ?, ?, ?, ?)", (time, arm, kept, rows))
             connection.execute("DELETE FROM view WHERE time < ?", (time - _VIEW_SECONDS,))
 
     def views(self, begin: int, end: int) -> list[View]:
@@ -153,12 +160,13 @@ class History(DeviceFile):
         """
         with self._transaction() as connection:
             views = connection.execute(
-                "SELECT time, arm, articles FROM view WHERE time >= ? AND time < ? ORDER BY number", (begin, end)
+                "SELECT time, arm, articles, features FROM view WHERE time >= ? AND time < ? ORDER BY number",
+                (begin, end),
             ).fetchall()
             clicks = connection.execute(
                 "SELECT time, article FROM click WHERE time >= ? AND time < ? ORDER BY number", (begin, end)
             ).fetchall()
-        shown = [(time, arm, json.loads(articles)) for time, arm, articles in views]
+        shown = [(time, arm, json.loads(articles), json.loads(features)) for time, arm, articles, features in views]
         clicked: list[set[str]] = [set() for _ in shown]
         for time, article in clicks:
             for place in range(len(shown) - 1, -1, -1):
@@ -166,8 +174,8 @@ class History(DeviceFile):
                     clicked[place].add(article)
                     break
         return [
-            View(arm, tuple(article in mine for article in articles))
-            for (_, arm, articles), mine in zip(shown, clicked, strict=True)
+            View(arm, tuple(article in mine for article in articles), tuple(map(tuple, features)))
+            for (_, arm, articles, features), mine in zip(shown, clicked, strict=True)
         ]
 
     def last_epoch(self) -> int | None:

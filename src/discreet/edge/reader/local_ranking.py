@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.edge.reader.device_catalogue import Article
-from discreet.edge.reader.personal_scores import ReadArticle, matrix, personal_scores
+from discreet.edge.reader.personal_scores import ReadArticle, history_features, matrix, personal_scores
 from discreet.edge.reader.publisher_terms import PublisherTerms
 
 BEST, CHOSEN = 500, 100
+MAX_FEATURE = 1e6
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,25 @@ def rank(
     return [
         Ranked(candidates[i], float(scores[i]), float(own[i])) for i in order.tolist() if candidates[i].id not in read
     ]
+
+
+def shown_features(
+    articles: Sequence[Article], history: Sequence[ReadArticle], terms: PublisherTerms
+) -> NDArray[np.float64]:
+    """What the scores of some articles are made of: a row for each, as `protocol.weight_cells.FEATURES` names them.
+
+    Recency and popularity come from the base score, whose weights the terms tell; without a weight a feature is 0.
+    """
+    vectors = matrix([article.vector for article in articles], terms.dimension)
+    own = history_features(vectors, [(article.category, article.section) for article in articles], history, terms)
+    recency, popularity = terms.weights.recency, terms.weights.popularity
+    known = np.array([article.popularity for article in articles], np.float64)
+    rest = np.array([article.base for article in articles], np.float64) - known
+    with np.errstate(over="ignore"):
+        age = rest / recency if recency else 0 * rest
+        rate = known / popularity if popularity else 0 * known
+    found = np.column_stack((own[:, :3], age, own[:, 3], rate))
+    return np.clip(np.nan_to_num(found), -MAX_FEATURE, MAX_FEATURE)
 
 
 def in_turns(

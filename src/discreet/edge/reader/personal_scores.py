@@ -1,6 +1,6 @@
 """What the reader's own history adds to an article's score. Nothing of it leaves the device.
 
-    w_interest · v·(h̄ − centre) + w_mean · cos(v, h̄)/unit + w_nearest · max v·h/unit
+    w_interest · v·(h̄ − centre) + w_mean · (cos(v, h̄)/unit) + w_nearest · (max v·h/unit)
       + w_category · ln taste + w_subcategory · ln taste within the category
 
 with v the article's vector and h those of the kept clicks, h̄ their mean. In the first product the last `negative`
@@ -57,19 +57,40 @@ def personal_scores(
         history: The kept clicks, the oldest first.
         terms: Weights, scale, unit, centre, and the public shares of categories and sections.
     """
-    own = np.zeros(len(vectors))
-    if not history or not len(vectors):
-        return own
-    known = matrix([read.vector for read in history if len(read.vector) == terms.dimension], terms.dimension)
-    if len(known):
-        own += _similarities(vectors, known, terms)
-    if terms.weights.category:
-        taste = _tastes([read.category for read in history], terms)
-        own += terms.weights.category * np.array([taste.get(name, taste[None]) for name, _ in places])
-    if terms.weights.subcategory and terms.sections:
-        within = _section_tastes([(read.category, read.section) for read in history], terms)
-        own += terms.weights.subcategory * np.array([within.get(place, 0.0) for place in places])
+    own, weights = _interests(vectors, history, terms), terms.weights
+    features = history_features(vectors, places, history, terms)
+    for column, weight in enumerate((weights.mean, weights.nearest, weights.category, weights.subcategory)):
+        own += weight * features[:, column]
     return own
+
+
+def history_features(
+    vectors: NDArray[np.int8],
+    places: Sequence[tuple[str, str]],
+    history: Sequence[ReadArticle],
+    terms: PublisherTerms,
+) -> Doubles:
+    """Of each candidate the last four features above; a feature that has no weight is 0."""
+    found, weights = np.zeros((len(vectors), 4)), terms.weights
+    if not history or not len(vectors):
+        return found
+    known = _known(history, terms)
+    if len(known):
+        scale, total = terms.vector_scale, known.sum(axis=0, dtype=np.int64).astype(np.float64)
+        length = math.sqrt(float(total @ total))
+        if weights.mean and length > 0:
+            found[:, 0] = (scale * (vectors @ total) / length) / terms.vector_unit
+        if weights.nearest:
+            latest = known[-MAX_NEAREST:].astype(np.float32)
+            near = vectors.astype(np.float32) @ latest.T  # exact: below 127² · 1024 < 2²⁴
+            found[:, 1] = (scale * scale * near.max(axis=1).astype(np.float64)) / terms.vector_unit
+    if weights.category:
+        taste = _tastes([read.category for read in history], terms)
+        found[:, 2] = [taste.get(name, taste[None]) for name, _ in places]
+    if weights.subcategory and terms.sections:
+        within = _section_tastes([(read.category, read.section) for read in history], terms)
+        found[:, 3] = [within.get(place, 0.0) for place in places]
+    return found
 
 
 def matrix(vectors: Sequence[bytes], dimension: int) -> NDArray[np.int8]:
@@ -78,21 +99,18 @@ def matrix(vectors: Sequence[bytes], dimension: int) -> NDArray[np.int8]:
     return np.frombuffer(b"".join(rows), np.int8).reshape(len(rows), dimension)
 
 
-def _similarities(vectors: NDArray[np.int8], known: NDArray[np.int8], terms: PublisherTerms) -> Doubles:
-    weights, scale = terms.weights, terms.vector_scale
+def _known(history: Sequence[ReadArticle], terms: PublisherTerms) -> NDArray[np.int8]:
+    return matrix([read.vector for read in history if len(read.vector) == terms.dimension], terms.dimension)
+
+
+def _interests(vectors: NDArray[np.int8], history: Sequence[ReadArticle], terms: PublisherTerms) -> Doubles:
+    known, weight, scale = _known(history, terms), terms.weights.interest, terms.vector_scale
+    if not weight or not len(known) or not len(vectors):
+        return np.zeros(len(vectors))
     total = known.sum(axis=0, dtype=np.int64).astype(np.float64)
-    found = np.zeros(len(vectors))
-    if weights.interest:
-        interest = scale * total / len(known) - np.asarray(terms.centre)
-        interest[len(interest) - min(terms.negative, len(interest)) :] *= -1
-        found += weights.interest * scale * (vectors @ interest)
-    length = math.sqrt(float(total @ total))
-    if weights.mean and length > 0:
-        found += weights.mean * (scale * (vectors @ total) / length) / terms.vector_unit
-    if weights.nearest:
-        near = vectors.astype(np.float32) @ known[-MAX_NEAREST:].astype(np.float32).T  # exact: below 127² · 1024 < 2²⁴
-        found += weights.nearest * (scale * scale * near.max(axis=1).astype(np.float64)) / terms.vector_unit
-    return found
+    interest = scale * total / len(known) - np.asarray(terms.centre)
+    interest[len(interest) - min(terms.negative, len(interest)) :] *= -1
+    return np.asarray(weight * scale * (vectors @ interest))
 
 
 def _tastes(read: Sequence[str], terms: PublisherTerms) -> dict[str | None, float]:

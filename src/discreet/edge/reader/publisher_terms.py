@@ -17,7 +17,7 @@ from discreet.protocol.check import limits
 
 @dataclass(frozen=True)
 class HistoryWeights:
-    """How much each feature of a reader's history counts (`personal_scores`).
+    """How much each feature counts: those of a reader's history (`personal_scores`), and those within a base score.
 
     Attributes:
         interest: The product with how the mean of the history differs from that of all readers.
@@ -25,6 +25,8 @@ class HistoryWeights:
         nearest: The similarity to the nearest click.
         category: The affinity to the category.
         subcategory: The affinity to the section within its category.
+        recency: Minus the log of the age, within the base score.
+        popularity: The log of the click rate, within the base score.
     """
 
     interest: float = 0.0
@@ -32,6 +34,16 @@ class HistoryWeights:
     nearest: float = 0.0
     category: float = 0.0
     subcategory: float = 0.0
+    recency: float = 0.0
+    popularity: float = 0.0
+
+    def times(self, factor: float) -> HistoryWeights:
+        """With the weights of the history multiplied."""
+        more = {name: factor * weight for name, weight in asdict(self).items() if name not in _WITHIN_BASE}
+        return replace(self, **more)
+
+
+_WITHIN_BASE = ("recency", "popularity")
 
 
 @dataclass(frozen=True)
@@ -98,10 +110,7 @@ class PublisherTerms:
 
     def in_arm(self, arm: Arm) -> PublisherTerms:
         """The terms with which a device of an arm ranks."""
-        if arm.content == 1:
-            return self
-        weights = {name: arm.content * weight for name, weight in asdict(self.weights).items()}
-        return replace(self, weights=HistoryWeights(**weights))
+        return self if arm.content == 1 else replace(self, weights=self.weights.times(arm.content))
 
     @property
     def budget(self) -> Budget:

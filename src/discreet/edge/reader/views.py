@@ -19,10 +19,14 @@ VIEW = 20
 
 @dataclass(frozen=True)
 class View:
-    """What was shown: the arm whose weights ranked it, and of each article, in order, whether it was clicked."""
+    """What was shown: the arm whose weights ranked it, and of each article, in order, whether it was clicked.
+
+    `features` has a row for each article as it was then (`protocol.weight_cells.FEATURES`), or none were kept.
+    """
 
     arm: str
     clicked: tuple[bool, ...]
+    features: tuple[tuple[float, ...], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -142,11 +142,16 @@ class FrontPage(Method):
     def _learn_weights(self, task: TrainingTask, learnt: ClickRates, windows: Iterator[Window], seed: int) -> Floats:
         """The weights after all days of the train split, and `learnt` after all its windows."""
         train = task.data.splits["train"]
-        rates = known_rates(learnt, windows, train, 60 * self.window_minutes)
+        levels = {-1: learnt.slate_clicks}
+        rates = known_rates(learnt, _watched(windows, learnt, levels), train, 60 * self.window_minutes)
         features = np.column_stack((device_features(task, PublicArticles.of(task), train), rates))
-        clicking = min(1.0, learnt.slate_clicks * len(train) / _visits(train))
         noise = SimulatedNoise(np.random.SeedSequence([seed, _WEIGHTS]))
-        return learn_weights(train, features, self._weights_epsilon(task), clicking, self._copies(task), noise)
+        epsilon, copies = self._weights_epsilon(task), self._copies(task)
+
+        def slate_clicks(today: int) -> float:
+            return levels[max(day for day in levels if day <= today)]
+
+        return learn_weights(train, features, epsilon, slate_clicks, copies, noise)
 
     def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
         """Device features with public weights, the head, and the log rate known when the impression's window began."""
@@ -260,6 +265,13 @@ class FrontPage(Method):
     def _copies(self, task: TrainingTask) -> int:
         """How many readers each reader of the train split stands for."""
         return max(1, self.population // max(1, len(np.unique(task.data.splits["train"].reader))))
+
+
+def _watched(windows: Iterator[Window], learnt: ClickRates, levels: dict[int, float]) -> Iterator[Window]:
+    """The same windows; `levels` gets how many clicks a slate gives, by what `learnt` knew at the end of each day."""
+    for window in windows:
+        yield window
+        levels[(window.end - 1) // DAY] = learnt.slate_clicks
 
 
 def _visits(impressions: Impressions) -> int:

@@ -20,6 +20,7 @@ from discreet.aggregation.dap.key_files import public_path, read_task, write_key
 from discreet.aggregation.task import DAY, Task
 from discreet.errors import DiscreetError
 from discreet.files import replacing_file
+from discreet.methods.front_page.learnt_weights import weights_task
 from discreet.methods.front_page.windows import popularity_task
 from discreet.privacy.guarantee import Guarantee, Scope
 from discreet.protocol.check import limits
@@ -82,6 +83,8 @@ def open_trial(folder: Path, address: str, terms: PublicTerms, experiment: Exper
     tasks = {popularity: trial_task(terms, leader_url, helper_url, now)}
     if terms.quality_epsilon:
         tasks[quality] = trial_quality_task(terms, experiment, leader_url, helper_url, now)
+    if terms.weights_epsilon:
+        tasks["weights.json"] = trial_weights_task(terms, leader_url, helper_url, now)
     for name, task in tasks.items():
         _settle(folder / name, task)
     agreed = [{"terms": name, "verify_key": "verify", "collector": "collector.key.pub"} for name in tasks]
@@ -142,6 +145,12 @@ def trial_quality_task(terms: PublicTerms, experiment: Experiment | None, leader
             helper=helper,
         )
     )
+
+
+def trial_weights_task(terms: PublicTerms, leader: str, helper: str, now: int) -> Task:
+    """What the weights are learnt from, a day at a time."""
+    start = now // DAY * DAY
+    return _said(weights_task(terms.weights_epsilon, start=start, windows=_DAYS, leader=leader, helper=helper))
 
 
 def _said(task: Task) -> Task:

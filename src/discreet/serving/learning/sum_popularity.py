@@ -12,16 +12,17 @@ and is not taken for more popular still.
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from discreet.methods.front_page.click_rates import ClickRates
 from discreet.methods.front_page.count_likelihood import CountLikelihood
+from discreet.methods.front_page.learnt_weights import WeightPosterior
 from discreet.methods.front_page.windows import Window
+from discreet.serving.learning.learnt_state import Arrays, packed, unpacked
 from discreet.serving.learning.model_versions import ModelVersions
+from discreet.serving.learning.sum_weights import learns_weights, slates_after, weights_after
 from discreet.serving.learning.window_store import Learnt, UsedSum, WindowStore
 from discreet.serving.public_model import PublicModel
 from discreet.serving.snapshot import Snapshot
@@ -39,38 +40,50 @@ class SumPopularity:
 
     def __init__(self, model: PublicModel, store: WindowStore, versions: ModelVersions) -> None:
         self._model, self._store, self._versions = model, store, versions
-        self._learnt = Learnt(0, b"")
+        self._learnt, self._known = Learnt(0, b""), unpacked(b"")
+        self.model = model
+        """With the weights that rank now, by what was learnt."""
 
     def read(self) -> None:
         """Take over what was learnt, here or on another server; after a rollback, what was known in that version."""
         chosen = self._versions.chosen(self._model.version)
-        self._learnt = self._store.learnt(self._model.version) if chosen is None else Learnt(*chosen)
+        found = self._store.learnt(self._model.version) if chosen is None else Learnt(*chosen)
+        if found != self._learnt:
+            self._learnt, self._known = found, unpacked(found.state)
+            first = self._model.first_weights
+            self.model = self._model.ranking_with(WeightPosterior.of(self._known, first).weights)
 
     def of(self, snapshot: Snapshot) -> NDArray[np.float64]:
         """The log rate of each listed article; one that no window has had yet has that of its text."""
-        rates = rates_on(self._model, snapshot, self._learnt.state, _NO_NOISE)
+        rates = rates_on(self._model, snapshot, self._known, _NO_NOISE)
         return rates.log_rate(np.arange(len(snapshot)))
 
 
 def learnt_from(model: PublicModel, snapshot: Snapshot, state: bytes, used: UsedSum) -> bytes:
-    """What is known after one more sum."""
+    """What is known after one more sum, of popularity or of weights."""
+    known = unpacked(state)
+    if learns_weights(used.task):
+        clicks = rates_on(model, snapshot, known, _NO_NOISE).slate_clicks
+        return packed(known | weights_after(model.first_weights, known, clicks, used))
+    return packed(known | _popularity_after(model, snapshot, known, used))
+
+
+def _popularity_after(model: PublicModel, snapshot: Snapshot, known: Arrays, used: UsedSum) -> Arrays:
     closed, released, contributions = used.closed, used.found.values, max(1, used.found.contributions or 0)
-    rates = rates_on(model, snapshot, state, CountLikelihood(float(used.task.noise_scale)))
+    rates = rates_on(model, snapshot, known, CountLikelihood(float(used.task.noise_scale)))
+    slates = closed.slates_of_each(contributions)
     place = {article: row for row, article in enumerate(snapshot.ids)}
     listed = np.array([article in place for article in closed.cells], np.bool_)
     if listed.any():
         rows = np.array([place[article] for article in closed.cells if article in place], np.int64)
-        exposure = closed.slates_of_each(contributions)[listed]
-        rates.update(Window(closed.end, rows, exposure, released[: len(closed.cells)][listed]))
-    return packed(rates, snapshot)
+        rates.update(Window(closed.end, rows, slates[listed], released[: len(closed.cells)][listed]))
+    return by_names(rates, snapshot) | slates_after(known, closed, float(slates.sum()))
 
 
-def rates_on(model: PublicModel, snapshot: Snapshot, state: bytes, likelihood: CountLikelihood) -> ClickRates:
+def rates_on(model: PublicModel, snapshot: Snapshot, found: Arrays, likelihood: CountLikelihood) -> ClickRates:
     """What is known, on the rows of a catalogue."""
     rates = ClickRates(likelihood, article_text(model, snapshot))
-    if state:
-        with np.load(io.BytesIO(state), allow_pickle=False) as kept:
-            found = dict(kept)
+    if "articles" in found:
         place = {article: row for row, article in enumerate(snapshot.ids)}
         names = found["articles"].tolist()
         listed = np.array([name in place for name in names], np.bool_)
@@ -112,12 +125,10 @@ def article_text(model: PublicModel, snapshot: Snapshot) -> NDArray[np.float64]:
     return np.concatenate((model.topic_features(snapshot.scores.exact), one_hot), axis=1)
 
 
-def packed(rates: ClickRates, snapshot: Snapshot) -> bytes:
-    """What is known, by article ids and category names, as it is kept."""
+def by_names(rates: ClickRates, snapshot: Snapshot) -> Arrays:
+    """What is known of popularity, by article ids and category names."""
     state = rates.state()
     kept = {name: state[name] for name in (*_WHOLE, *_BY_ARTICLE, "slope")}
     kept["articles"] = np.array([snapshot.ids[row] for row in state["article"].tolist()], np.str_)
     kept["categories"] = np.array(list(snapshot.categories), np.str_)
-    place = io.BytesIO()
-    np.savez(place, allow_pickle=False, **kept)
-    return place.getvalue()
+    return kept

@@ -15,9 +15,11 @@ from discreet.aggregation.dap.transport import PeerError
 from discreet.aggregation.sums import NoisySum
 from discreet.aggregation.task import OF_EACH_WINDOW, Task
 from discreet.errors import DiscreetError
+from discreet.serving.learning.learnt_state import unpacked
 from discreet.serving.learning.model_versions import NewVersion
 from discreet.serving.learning.quality_estimates import measures_quality
 from discreet.serving.learning.sum_popularity import SumPopularity, expected_shares, learnt_from
+from discreet.serving.learning.sum_weights import learns_weights, weights_window
 from discreet.serving.learning.window_store import ClosedWindow, UsedSum, WindowStore
 from discreet.serving.logs import log, log_exception, log_seldom
 from discreet.serving.public_model import PublicModel
@@ -46,16 +48,16 @@ class SumCollector(Protocol):
 
 
 def teaches(task: Task) -> bool:
-    """Whether a task counts clicks by article, with a list of articles for each window."""
-    return task.measure == MEASURE and task.cells == OF_EACH_WINDOW
+    """Whether a task counts clicks by article, with a list of articles for each window, or tells of the weights."""
+    return (task.measure == MEASURE and task.cells == OF_EACH_WINDOW) or learns_weights(task)
 
 
 class WindowLearner:
-    """Renews the popularity of a service's articles from the sums of tasks, and keeps what they tell of its quality.
+    """Renews articles' popularity and features' weights from the sums of tasks, and keeps what they tell of quality.
 
     Args:
-        service: What is served; its model must be a `PublicModel` where a task counts clicks by article.
-        tasks: The tasks, of which those matter that count clicks by article or measure quality.
+        service: What is served; its model must be a `PublicModel` where a task teaches.
+        tasks: The tasks, of which those matter that teach or measure quality.
         collector: Who collects sums; None where somebody else does, and then nothing is learnt here.
         cells: The folder that devices are told the cells of windows from.
         clock: Seconds since 1970.
@@ -81,7 +83,7 @@ class WindowLearner:
         if any(map(teaches, self._tasks.values())):
             if not isinstance(service.model, PublicModel):
                 raise DiscreetError(
-                    "sums teach popularity to front_page only: serve a run of it, or a feed without a run"
+                    "sums teach popularity and weights to front_page only: serve a run of it, or a feed without a run"
                 )
             self._updater.rates = SumPopularity(service.model, self._store, service.versions)
         self._stop = threading.Event()
@@ -121,7 +123,9 @@ class WindowLearner:
             if (cells := self._store.cells(name, window)) is None:
                 if not len(self._updater.snapshot):
                     continue
-                if self._logged:
+                if learns_weights(task):
+                    self._store.close_window(self._weighed(task, window))
+                elif self._logged:
                     self._store.close_told(task, window, self._updater.snapshot.ids)
                 else:
                     self._store.close_window(self._closed(name, task, window))
@@ -168,6 +172,12 @@ class WindowLearner:
         )
         if self._store.use(closed, task, found, before, state, new):
             self._updater.refresh()
+
+    def _weighed(self, task: Task, window: int) -> ClosedWindow:
+        """A day of the weights' task, with the weights at which devices compute their gradient."""
+        assert isinstance(self._model, PublicModel)
+        known = unpacked(self._store.learnt(self._model.version).state)
+        return weights_window(self._model.first_weights, known, task, window)
 
     def _measured(self, name: str, task: Task, window: int) -> ClosedWindow:
         """A window of a task with the same cells in all windows."""

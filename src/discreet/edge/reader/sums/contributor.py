@@ -176,7 +176,7 @@ class Contributor:
         cells = self._cells(known, window)
         values = self._measured(known, window, cells, task.total - given, counted)
         new = frozenset(cell for cell, value in zip(cells, values, strict=False) if value)
-        if not self._store.contribute(known, window, given + int(values.sum()), counted | new):
+        if not self._store.contribute(known, window, given + int(np.abs(values).sum()), counted | new):
             return None
         return Contribution.of(task, values)
 
@@ -211,7 +211,7 @@ class Contributor:
             values = task.checked(MEASURES[task.measure](task, observed, left))
         except Exception:  # whatever goes wrong here may depend on clicks, so nobody must see it
             return task.nothing()
-        return values if values.sum() <= max(left, task.nothing().sum()) else task.nothing()
+        return values if np.abs(values).sum() <= max(left, task.nothing().sum()) else task.nothing()
 
     def _send(self, task: Task, window: int, contribution: Contribution) -> bool:
         try:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from discreet.aggregation.task import Kind, Task
 from discreet.edge.reader.sums.view_quality import ranking_quality
+from discreet.edge.reader.sums.weight_pull import weights_pull
 from discreet.edge.reader.views import View
-from discreet.protocol import quality_cells
+from discreet.protocol import quality_cells, weight_cells
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Observed:
     Attributes:
         clicked: The cells of what was clicked, each once, in order; −1 for what has none.
         views: What was shown, the earliest first.
-        places: Where each cell is, by its name.
+        places: Where each cell is, by its name, in the order of the cells.
     """
 
     clicked: Sequence[int] = ()
@@ -69,10 +70,16 @@ def quality(task: Task, observed: Observed, left: int) -> NDArray[np.int64]:
     return ranking_quality(task, observed.views, observed.places, left)
 
 
+def weights(task: Task, observed: Observed, left: int) -> NDArray[np.int64]:
+    """How clicks pull the weights of the ranking; `weight_pull` has the theorem."""
+    return weights_pull(task, observed.views, list(observed.places), left)
+
+
 MEASURES: dict[str, Measure] = {
     "clicks by cell": clicks_by_cell,
     "clicks": clicks_in_all,
     quality_cells.MEASURE: quality,
+    weight_cells.MEASURE: weights,
 }
-WITH_CELLS = frozenset({"clicks by cell", quality_cells.MEASURE})
+WITH_CELLS = frozenset({"clicks by cell", quality_cells.MEASURE, weight_cells.MEASURE})
 """Those that need a public list of what each value stands for."""

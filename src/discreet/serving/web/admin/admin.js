@@ -2,7 +2,7 @@
 
 import { make } from "../page/dom.js";
 import { plot } from "./plot.js";
-import { budgetOf, healthOf, qualityOf, sumsOf, versionsOf } from "./tables.js";
+import { budgetOf, healthOf, qualityOf, sumsOf, versionsOf, weightsOf } from "./tables.js";
 
 const KEPT = "discreet operator token", EVERY = 30_000;
 const byId = (id) => document.getElementById(id);
@@ -38,7 +38,7 @@ function show(status) {
   fill("quality", qualityOf(status.quality, plot));
   fill("sums", sumsOf(status.tasks));
   fill("budget", budgetOf(status.budget));
-  fill("model", versionsOf(status.model, change));
+  fill("model", [...weightsOf(status.weights), ...versionsOf(status.model, change)]);
   fill("articles", [counts(status.articles, "articles"), counts(status.reports, "reports kept")]);
   fill("health", healthOf(status.running));
   open(true);

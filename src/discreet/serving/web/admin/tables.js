@@ -43,6 +43,18 @@ export function budgetOf({ tasks, together }) {
   return parts;
 }
 
+/** The weights of the ranking, and the two tests that decide which of them rank; nothing before the first sum of them. */
+export function weightsOf(found) {
+  if (!found) return [];
+  const rows = found.weights.map(({ feature, first, candidate, ranking }) => [feature, ...[first, candidate, ranking].map((weight) => weight.toFixed(3))]);
+  return [
+    table(["weight of", "first", "candidate", "ranks"], rows),
+    make("p", { class: found.learnt ? "" : "soft" }, `${found.learnt ? "Learnt" : "The first"} weights rank, after ${found.sums} sums of them. Against the first weights: `
+      + `chi² = ${found.chi_squared.toFixed(1)}; beyond ${found.max_chi_squared.toFixed(1)} there is a candidate. `
+      + `Its gain in AUC, summed over readers: ${found.gain.toFixed(1)}; beyond ${found.least_gain.toFixed(1)} it ranks.`),
+  ];
+}
+
 /** `change(version)` rolls back; `change(null)` lifts a rollback. */
 export function versionsOf({ versions, rolled_back_to: held, history }, change) {
   const parts = [make("p", {}, `${versions} versions.`)];

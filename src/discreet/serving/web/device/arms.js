@@ -7,7 +7,7 @@ import { hmac } from "./sums/hmac.js";
 
 export const VIEW = 20;
 export const NO_ARM = { name: "everybody", popularity: 1, content: 1 };
-const VIEW_SECONDS = 8 * 86_400;
+const VIEW_SECONDS = 8 * 86_400, WITHIN_BASE = new Set(["recency", "popularity"]);
 
 /** The arm of the device with this secret, under these terms. */
 export function drawnArm(secret, { experiment }) {
@@ -21,17 +21,20 @@ export function drawnArm(secret, { experiment }) {
 /** The terms with which a device of an arm ranks. */
 export function termsInArm(model, { content }) {
   if (content === 1) return model;
-  const weights = Object.entries(model.weights).map(([name, weight]) => [name, content * weight]);
+  const weights = Object.entries(model.weights).map(([name, weight]) => [name, WITHIN_BASE.has(name) ? weight : content * weight]);
   return { ...model, weights: Object.fromEntries(weights) };
 }
 
-/** Remember what is shown, its first articles. Shown again unchanged it is the same view; old views are forgotten. */
-export function rememberView(storage, time, arm, ids) {
-  const articles = ids.slice(0, VIEW);
+/**
+ * Remember what is shown, its first articles, with the features of each. Shown again unchanged it is the same view; old views
+ * are forgotten.
+ */
+export function rememberView(storage, time, arm, ids, rows = []) {
+  const articles = ids.slice(0, VIEW), features = rows.slice(0, VIEW);
   return storage.transaction(["views"], "readwrite", async ({ views }) => {
     const all = await views.all(), latest = all.at(-1);
     for (const view of all) if (view.time < time - VIEW_SECONDS) await views.delete(view.number);
     const isSame = latest?.arm === arm && JSON.stringify(latest.articles) === JSON.stringify(articles);
-    if (!isSame) await views.add({ time, arm, articles });
+    if (!isSame) await views.add({ time, arm, articles, features });
   });
 }

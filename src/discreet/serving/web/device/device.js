@@ -57,12 +57,13 @@
  * await device.forget()             the history goes, and everything that a server handed out; the debits stay
  */
 
-import { NO_ARM, drawnArm, rememberView, termsInArm } from "./arms.js";
+import { NO_ARM, VIEW, drawnArm, rememberView, termsInArm } from "./arms.js";
 import { Catalogue, shown } from "./catalogue.js";
 import { NotAsAgreed, read } from "./check.js";
 import { Clicks } from "./clicks.js";
 import { Connection } from "./connection.js";
 import { Ledger } from "./ledger.js";
+import { shownFeatures } from "./features.js";
 import { personalScores } from "./personal.js";
 import { bestFirst, diversified } from "./ranking.js";
 import { SCHEMA } from "./schema.js";
@@ -170,8 +171,10 @@ class Device {
 
   async front(limit = 20) {
     const front = await this.#front(limit);
-    const ids = front.articles.map((article) => article.id);
-    await this.#telling.trying("view", () => rememberView(this.#storage, Math.floor(this.#now()), this.arm.name, ids));
+    const ids = front.articles.slice(0, VIEW).map((article) => article.id);
+    const articles = ids.map((id) => this.#catalogue.get(id) ?? { ...UNKNOWN, id });
+    const features = shownFeatures(articles, this.#clicks.all.map((click) => this.#catalogue.asRead(click, this.model)), this.model);
+    await this.#telling.trying("view", () => rememberView(this.#storage, Math.floor(this.#now()), this.arm.name, ids, features));
     return front;
   }
 

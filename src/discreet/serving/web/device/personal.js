@@ -14,40 +14,59 @@ const PRIOR_CLICKS = 5, SECTION_PRIOR = 1, MAX_NEAREST = 32, LEAST_SHARE = 1e-9;
  * terms' is not known.
  */
 export function personalScores(candidates, history, terms) {
-  const own = new Float64Array(candidates.length);
-  if (!history.length) return own;
-  const { dimension } = terms.vectors;
-  const known = history.map(({ vector }) => vector).filter((vector) => vector?.length === dimension);
-  if (known.length) addSimilarities(own, candidates, known, terms);
-  const { category: weight } = terms.weights;
-  if (weight) {
-    const taste = tastes(history.map(({ category }) => category), terms);
-    candidates.forEach(({ category }, place) => (own[place] += weight * (taste.get(category) ?? taste.get(null))));
-  }
-  const { subcategory: within } = terms.weights;
-  if (within && terms.sections?.length) {
-    const taste = sectionTastes(history, terms);
-    candidates.forEach(({ category, section }, place) => (own[place] += within * (taste.get(category)?.get(section) ?? 0)));
-  }
+  const own = interests(candidates, history, terms), { weights } = terms;
+  const features = historyFeatures(candidates, history, terms);
+  [weights.mean, weights.nearest, weights.category, weights.subcategory ?? 0].forEach((weight, i) => {
+    if (weight) features[i].forEach((value, place) => (own[place] += weight * value));
+  });
   return own;
 }
 
-function addSimilarities(own, candidates, known, { weights, vectors: { dimension, scale, unit, centre, negative = 0 } }) {
-  const vectors = candidates.map(({ vector }) => (vector.length === dimension ? vector : null));
+/** Four columns: mean, nearest, category, subcategory; a feature that has no weight is 0. */
+export function historyFeatures(candidates, history, terms) {
+  const { weights, vectors: { dimension, scale, unit } } = terms;
+  const columns = Array.from({ length: 4 }, () => new Float64Array(candidates.length));
+  const known = knownVectors(history, dimension), vectors = vectorsOf(candidates, dimension);
+  if (known.length) {
+    const total = totalOf(known, dimension), length = Math.sqrt(product(total, total));
+    if (weights.mean && length > 0) vectors.forEach((vector, place) => (columns[0][place] = (scale * product(vector, total)) / length / unit));
+    if (weights.nearest) {
+      const near = nearestProducts(vectors, known.slice(-MAX_NEAREST), dimension);
+      near.forEach((value, place) => (columns[1][place] = (scale * scale * value) / unit));
+    }
+  }
+  if (history.length && weights.category) {
+    const taste = tastes(history.map(({ category }) => category), terms);
+    candidates.forEach(({ category }, place) => (columns[2][place] = taste.get(category) ?? taste.get(null)));
+  }
+  if (history.length && weights.subcategory && terms.sections?.length) {
+    const taste = sectionTastes(history, terms);
+    candidates.forEach(({ category, section }, place) => (columns[3][place] = taste.get(category)?.get(section) ?? 0));
+  }
+  return columns;
+}
+
+function interests(candidates, history, { weights, vectors: { dimension, scale, centre, negative = 0 } }) {
+  const own = new Float64Array(candidates.length), known = knownVectors(history, dimension);
+  if (!weights.interest || !known.length) return own;
+  const total = totalOf(known, dimension);
+  const interest = total.map((sum, i) => (i < dimension - negative ? 1 : -1) * ((scale * sum) / known.length - centre[i]));
+  vectorsOf(candidates, dimension).forEach((vector, place) => (own[place] = weights.interest * scale * product(vector, interest)));
+  return own;
+}
+
+function knownVectors(history, dimension) {
+  return history.map(({ vector }) => vector).filter((vector) => vector?.length === dimension);
+}
+
+function vectorsOf(candidates, dimension) {
+  return candidates.map(({ vector }) => (vector?.length === dimension ? vector : null));
+}
+
+function totalOf(known, dimension) {
   const total = new Float64Array(dimension);
   for (const vector of known) for (let i = 0; i < dimension; i++) total[i] += vector[i];
-  if (weights.interest) {
-    const interest = total.map((sum, i) => (i < dimension - negative ? 1 : -1) * ((scale * sum) / known.length - centre[i]));
-    vectors.forEach((vector, place) => (own[place] += weights.interest * scale * product(vector, interest)));
-  }
-  const length = Math.sqrt(product(total, total));
-  if (weights.mean && length > 0) {
-    vectors.forEach((vector, place) => (own[place] += (weights.mean * ((scale * product(vector, total)) / length)) / unit));
-  }
-  if (weights.nearest) {
-    const near = nearestProducts(vectors, known.slice(-MAX_NEAREST), dimension);
-    near.forEach((value, place) => (own[place] += (weights.nearest * (scale * scale * value)) / unit));
-  }
+  return total;
 }
 
 function product(vector, other) {

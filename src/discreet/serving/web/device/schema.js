@@ -63,7 +63,9 @@ export const SCHEMA = {
           "mean": {"type": "number", "minimum": -1000000, "maximum": 1000000},
           "nearest": {"type": "number", "minimum": -1000000, "maximum": 1000000},
           "category": {"type": "number", "minimum": -1000000, "maximum": 1000000},
-          "subcategory": {"type": "number", "minimum": -1000000, "maximum": 1000000}
+          "subcategory": {"type": "number", "minimum": -1000000, "maximum": 1000000},
+          "recency": {"type": "number", "minimum": -1000000, "maximum": 1000000},
+          "popularity": {"type": "number", "minimum": -1000000, "maximum": 1000000}
         },
         "required": ["interest", "mean", "nearest", "category"]
       },
@@ -212,7 +214,7 @@ export const SCHEMA = {
     "properties": {
       "name": {"type": "string", "minLength": 1, "maxLength": 200},
       "purpose": {"type": "string", "maxLength": 1000},
-      "kind": {"type": "string", "enum": ["count", "sum", "sumvec", "histogram", "multihot"]},
+      "kind": {"type": "string", "enum": ["count", "sum", "sumvec", "signedvec", "histogram", "multihot"]},
       "length": {"type": "integer", "minimum": 1, "maximum": 1048576},
       "max_value": {"type": "integer", "minimum": 1, "maximum": 1073741824},
       "max_total": {"type": "integer", "minimum": 1, "maximum": 1125899906842624},

@@ -15,7 +15,7 @@ import { canSeal } from "./hpke.js";
 import { MEASURES } from "./measures.js";
 import { clickedViews } from "./quality.js";
 import { MEDIA, contextOf, readKeys, reportsAt, unhexed, uploadRequest } from "./report.js";
-import { DAY, begins, isWithin, measurementOf, nothing, periodOf, prio3Of, readTask, sentUntil, windowAt } from "./task.js";
+import { DAY, begins, isWithin, measurementOf, nothing, periodOf, prio3Of, readTask, sentUntil, sizeOf, windowAt } from "./task.js";
 
 const DRAWN = 0.9, OUTDATED_CONFIG = 11, OF_EACH_WINDOW = "window";
 
@@ -169,8 +169,8 @@ export class Contributor {
       const cells = ofWindow ?? row.cells;
       const seen = { clicks: await clicks.all(), views: await views.all() };
       const values = measured({ task, cells, since: row.since }, window, seen, task.max_total - given, new Set(counted));
-      const now = given + values.reduce((sum, value) => sum + value, 0);
-      const added = cells.filter((_, cell) => values[cell] > 0);
+      const now = given + sizeOf(values);
+      const added = cells.filter((_, cell) => values[cell] !== 0);
       await tasks.put({ ...row, window, period, given: now, counted: [...new Set([...counted, ...added])] });
       return values;
     });
@@ -267,8 +267,7 @@ export function measured({ task, cells, since = 0 }, window, { clicks, views }, 
     const found = articles.map((article, number) => (task.cells ? places.get(article) ?? -1 : number));
     const observed = { clicked: found, views: clickedViews(views, clicks, begin, end), places };
     const values = MEASURES[task.measure].values(task, observed, left);
-    const total = values.reduce((sum, value) => sum + value, 0);
-    return isWithin(task, values) && total <= Math.max(left, task.kind === "histogram" ? 1 : 0) ? values : nothing(task);
+    return isWithin(task, values) && sizeOf(values) <= Math.max(left, task.kind === "histogram" ? 1 : 0) ? values : nothing(task);
   } catch {
     return nothing(task);
   }

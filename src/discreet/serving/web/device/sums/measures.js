@@ -6,6 +6,7 @@
 
 import { rankingQuality } from "./quality.js";
 import { nothing } from "./task.js";
+import { weightsPull } from "./weights.js";
 
 function clicksByCell(task, { clicked }, left) {
   const values = nothing(task);
@@ -33,4 +34,5 @@ export const MEASURES = {
   "clicks by cell": { needsCells: true, values: clicksByCell },
   clicks: { needsCells: false, values: clicksInAll },
   "ranking quality": { needsCells: true, values: quality },
+  "weights of features": { needsCells: true, values: weightsPull },
 };

@@ -24,11 +24,11 @@ export function rankingQuality(task, { views, places }, left) {
 /** The views of a time with what was clicked in them; a click counts in the latest view that had its article. */
 export function clickedViews(views, clicks, begin, end) {
   const inside = ({ time }) => time >= begin && time < end;
-  const shown = views.filter(inside).map(({ time, arm, articles }) => ({ time, arm, articles, mine: new Set() }));
+  const shown = views.filter(inside).map((view) => ({ ...view, mine: new Set() }));
   for (const { time, article } of clicks.filter(inside)) {
     shown.findLast((view) => view.time <= time && view.articles.includes(article))?.mine.add(article);
   }
-  return shown.map(({ arm, articles, mine }) => ({ arm, clicked: articles.map((article) => mine.has(article)) }));
+  return shown.map(({ arm, articles, features = [], mine }) => ({ arm, clicked: articles.map((article) => mine.has(article)), features }));
 }
 
 function measured(views, largest) {

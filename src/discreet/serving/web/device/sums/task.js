@@ -5,6 +5,7 @@ import { sha256 } from "../sha256.js";
 
 export const DAY = 86_400;
 const ONE_VALUE = new Set(["count", "sum"]), ZEROS_AND_ONES = new Set(["count", "histogram", "multihot"]);
+const VECTORS = new Set(["sumvec", "signedvec"]);
 
 /** Terms that the schema let pass, if they add up; with their id, in hexadecimal digits. */
 export function readTask(terms) {
@@ -60,25 +61,35 @@ export function nothing(task) {
 
 /** Whether values are within the task's bounds. */
 export function isWithin(task, values) {
-  const total = values.reduce((sum, value) => sum + value, 0);
-  const whole = values.length === task.length && values.every((value) => Number.isInteger(value) && value >= 0 && value <= task.max_value);
+  const total = sizeOf(values), least = minValue(task);
+  const whole = values.length === task.length && values.every((value) => Number.isInteger(value) && value >= least && value <= task.max_value);
   return whole && total <= task.max_total && (task.kind !== "histogram" || total === 1);
 }
 
+/** How much of the task's total values take. */
+export function sizeOf(values) {
+  return values.reduce((sum, value) => sum + Math.abs(value), 0);
+}
+
+function minValue({ kind, max_value: largest }) {
+  return kind === "signedvec" ? -largest : 0;
+}
+
 /** The variant of Prio3 and its parameters, as `prio3/prio3.js` takes them. */
-export function prio3Of({ kind, length, max_value: largest, max_total: total }) {
+export function prio3Of(task) {
+  const { kind, length, max_total: total } = task, largest = task.max_value - minValue(task);
   const chunked = (checked, parameters) => ({ length, ...parameters, chunk_length: bestChunkLength(checked) });
   if (kind === "count") return { variant: "Prio3Count", parameters: {} };
   if (kind === "sum") return { variant: "Prio3Sum", parameters: { max_measurement: largest } };
-  if (kind === "sumvec") return { variant: "Prio3SumVec", parameters: chunked(length * bits(largest), { max_measurement: largest }) };
+  if (VECTORS.has(kind)) return { variant: "Prio3SumVec", parameters: chunked(length * bits(largest), { max_measurement: largest }) };
   if (kind === "histogram") return { variant: "Prio3Histogram", parameters: chunked(length, {}) };
   return { variant: "Prio3MultihotCountVec", parameters: chunked(length + bits(total), { max_weight: total }) };
 }
 
 /** Values as that variant takes them. */
-export function measurementOf({ kind }, values) {
-  if (ONE_VALUE.has(kind)) return values[0];
-  return kind === "histogram" ? values.indexOf(1) : values;
+export function measurementOf(task, values) {
+  if (ONE_VALUE.has(task.kind)) return values[0];
+  return task.kind === "histogram" ? values.indexOf(1) : values.map((value) => value - minValue(task));
 }
 
 function bestChunkLength(checked) {
