@@ -1,7 +1,7 @@
 """The folder of a deployment: who takes part, and what each node needs to be one of them.
 
     FOLDER/roster.json              every node's number and public key, agreed among the nodes without the server
-    FOLDER/helper.key.pub               the helper's public key, where sums are by two aggregators; not from the server
+    FOLDER/helper.key.pub           the helper's public key, where sums are by two aggregators; not from the server
     FOLDER/node-2/node.json         which data the node hosts, and what its readers may be charged
     FOLDER/node-2/identity.key      its signing key (Ed25519): never leaves the node
 
@@ -68,7 +68,7 @@ class NodeSettings:
         return Path(tempfile.gettempdir()) / f"discreet-{os.geteuid()}-{short}" / "host.sock"
 
     def helper(self) -> HpkeConfig | None:
-        """The public key of the helper, for sums by two aggregators: helper.key.pub, next to the roster, if it is there."""
+        """The public key of the helper for sums by two aggregators, if there is one next to the roster."""
         from discreet.aggregation.dap.key_files import read_public_key
 
         path = self.folder.resolve().parent / HELPER_KEY
