@@ -2,7 +2,7 @@
 
 import pytest
 from dap_site import Site
-from postgres_cluster import fresh_database
+from postgres_cluster import fresh_schema
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -10,7 +10,7 @@ def databases(request, tmp_path):
     """The addresses of two empty databases."""
     if request.param == "sqlite":
         return {role: str(tmp_path / f"{role}.sqlite") for role in ("leader", "helper")}
-    return {role: fresh_database(request.getfixturevalue("postgres")) for role in ("leader", "helper")}
+    return {role: fresh_schema(request.getfixturevalue("postgres")) for role in ("leader", "helper")}
 
 
 @pytest.fixture

@@ -145,22 +145,23 @@ def fail_over_readers_aloud(patch):
 
 
 @pytest.mark.parametrize(
-    ("stage", "mutation"),
+    ("stage", "mutation", "first"),
     [
-        ("vendors", refuse_items),
-        ("vendors", refuse_stars),
-        ("vendors", fail_over_ratings_aloud),
-        ("vendors", mean_nothing),
-        ("nodes", take_any_task),
-        ("vendors", trust_everybody),
-        ("nodes", mean_nothing),
-        ("nodes", refuse_overflow),
-        ("nodes", fail_over_readers_aloud),
+        ("vendors", refuse_items, 2),
+        ("vendors", refuse_stars, 1),
+        ("vendors", fail_over_ratings_aloud, 119),
+        ("vendors", mean_nothing, 181),
+        ("nodes", take_any_task, 3),
+        ("vendors", trust_everybody, 5),
+        ("nodes", mean_nothing, 0),
+        ("nodes", refuse_overflow, 4),
+        ("nodes", fail_over_readers_aloud, 1),
     ],
 )
-def test_a_check_that_is_taken_out_is_found(stage, mutation, monkeypatch):
+def test_a_check_that_is_taken_out_is_found(stage, mutation, first, monkeypatch):
+    """Most conversations do not notice; one that does is tried first, and others where the audit has changed."""
     mutation(monkeypatch)
-    assert next(hostile.faults(STAGES[stage], range(500)), None) is not None
+    assert next(hostile.faults(STAGES[stage], [first, *range(500)]), None) is not None
 
 
 @pytest.mark.parametrize(("stage", "failure"), [("vendors", fail_over_ratings), ("nodes", fail_over_readers)])

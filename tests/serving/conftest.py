@@ -1,7 +1,7 @@
 """Databases to serve from: a SQLite file, and a throw-away PostgreSQL cluster where its programs are installed."""
 
 import pytest
-from postgres_cluster import fresh_database
+from postgres_cluster import fresh_schema
 
 from discreet.serving.logs import log_repeats
 
@@ -16,4 +16,4 @@ def database(request, tmp_path):
     """The address of an empty database."""
     if request.param == "sqlite":
         return str(tmp_path / "serving.sqlite")
-    return fresh_database(request.getfixturevalue("postgres"))
+    return fresh_schema(request.getfixturevalue("postgres"))

@@ -35,6 +35,14 @@ def new_place(request, tmp_path):
     return make
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, tmp_path):
+    """The address of an empty database, of which a backup holds all."""
+    if request.param == "sqlite":
+        return str(tmp_path / "serving.sqlite")
+    return fresh_database(request.getfixturevalue("postgres"))
+
+
 def config_of(folder, database):
     """A configuration that names nothing but its database."""
     (folder / "it.toml").write_text(f'database = "{database}"\nkeys = []\ntasks = []\n')
