@@ -5,29 +5,24 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from own_package_commands import EXAMPLE, ROOT, TRAIN_MODEL, check_outputs, write_inputs
 
+from discreet.cli import run as command
+
 SEVERAL = """
 import contextlib, io, json, sys
+from unittest.mock import patch
 from discreet.cli import run
 for line in sys.stdin:
+    words, interrupted = json.loads(line)
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = run(json.loads(line))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), contextlib.ExitStack() as patches:
+        if interrupted:
+            patches.enter_context(patch("discreet.methods.run.Run.save", side_effect=KeyboardInterrupt))
+        code = run(words)
     print(json.dumps([code, out.getvalue(), err.getvalue()]), flush=True)
-"""
-INTERRUPTED = """
-from discreet.cli import main
-from discreet.methods.run import Run
-
-def save(*_, **__):
-    raise KeyboardInterrupt
-
-Run.save = save
-main()
 """
 
 
@@ -49,11 +44,11 @@ def discreet(installed):
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", SEVERAL], cwd=place, env=environment, text=True, **pipes) as process:
 
-        def run(*words):
-            process.stdin.write(json.dumps(words) + "\n")
+        def run(*words, interrupted=False):
+            process.stdin.write(json.dumps([words, interrupted]) + "\n")
             process.stdin.flush()
             code, out, err = json.loads(process.stdout.readline())
-            assert code == 0, f"{words}: {err}"
+            assert code == (130 if interrupted else 0), f"{words}: {err}"
             return out
 
         yield run
@@ -80,12 +75,9 @@ def test_measurements_are_used_again_until_the_package_changes(installed, discre
 
 
 def test_an_interrupted_training_of_the_package_s_model_is_resumed(installed, discreet):
-    place, environment = installed
+    place, _ = installed
     words = [*TRAIN_MODEL, "--out", "broken"]
-    broken = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, *words], cwd=place, env=environment, capture_output=True, text=True
-    )
-    assert broken.returncode == 130, broken.stderr
+    discreet(*words, interrupted=True)
     assert (place / "broken.checkpoint").exists()
     discreet(*words, "--resume")
     discreet(*TRAIN_MODEL, "--out", "whole")
@@ -95,17 +87,10 @@ def test_an_interrupted_training_of_the_package_s_model_is_resumed(installed, di
     assert "mean_title" in discreet("evaluate", "broken", "news", "--json")
 
 
-def test_a_run_of_a_package_that_is_not_there_says_what_to_do(installed, discreet):
-    place, environment = installed
+def test_a_run_of_a_package_that_is_not_there_says_what_to_do(installed, discreet, capsys):
+    place, _ = installed
     discreet("train", "news", "--method", "title_length", "--text", "hashed", "--out", "alone")
-    without = {**environment, "PYTHONPATH": str(ROOT / "src")}
-    failed = subprocess.run(
-        [sys.executable, "-m", "discreet", "evaluate", "alone", str(Path("news"))],
-        cwd=place,
-        env=without,
-        capture_output=True,
-        text=True,
-    )
-    assert failed.returncode == 2
-    assert "no method is called 'title_length'" in failed.stderr
-    assert failed.stderr.strip().endswith("name that with --plugin")
+    assert command(["evaluate", str(place / "alone"), str(place / "news")]) == 2  # here it is not installed
+    failed = " ".join(capsys.readouterr().err.split())
+    assert "no method is called 'title_length'" in failed
+    assert failed.endswith("name that with --plugin")

@@ -131,7 +131,7 @@ def test_a_method_is_registered_whole_or_not_at_all(own_method):
 
 
 def test_audits_by_name():
-    found = d.audit("randomized response")
+    found = d.audit("randomized response (C=6 ε=1, exact)")
     assert not found.failures
     assert len(found) == len(found.to_frame()) > 0
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
+from served_world import serving
 
 from discreet.data.synthetic import news_world
 from discreet.methods.click_reports.click_reports import ClickReports
@@ -21,6 +22,7 @@ from discreet.methods.run import Run
 from discreet.serving.model import load_served
 from discreet.serving.server import open_service
 from discreet.serving.server_store import Waiting
+from discreet.serving.service import Service
 
 FEW, SOME, MANY = 60, 6_009, 50_009
 VISITS = 3
@@ -36,9 +38,8 @@ BEFORE = """() => [window.headline / 1000,
         .map(({ name, transferSize }) => [name, transferSize])]"""
 
 
-@contextlib.contextmanager
-def served(run: Path, count: int) -> Iterator[str]:
-    """The address of `discreet serve` with so many articles, when it is ready."""
+def filled(run: Path, count: int) -> Service:
+    """A service with so many articles."""
     database = run.with_name(f"{count}.sqlite")
     service = open_service(run, load_served(run), database=database, may_be_empty=True)
     subjects = ("harbour", "election", "storm", "final", "recipe", "market", "museum", "trial")
@@ -48,8 +49,15 @@ def served(run: Path, count: int) -> Iterator[str]:
         )
         for n in range(count)
     )
-    service.updater.step()  # encoded here, so that the server is ready at once
-    service.close()
+    service.updater.step()  # encoded here, so that a server is ready at once
+    return service
+
+
+@contextlib.contextmanager
+def served(run: Path, count: int) -> Iterator[str]:
+    """The address of `discreet serve` with so many articles, when it is ready."""
+    database = run.with_name(f"{count}.sqlite")
+    filled(run, count).close()
     command = [sys.executable, "-m", "discreet", "serve", str(run), "--database", str(database), "--port", "0"]
     with subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, text=True) as server:
         try:
@@ -83,7 +91,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def test_a_headline_comes_before_the_rest_of_the_catalogue(browser: Any, run: Path) -> None:
-    with served(run, SOME) as address:
+    with serving(filled(run, SOME)) as address:
         _, size = first_visit(browser, address)
     assert size < MAX_BYTES
 

@@ -36,14 +36,13 @@ def bomb_content():
 @pytest.fixture(scope="module")
 def bombs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bombs")
-    packed = zipfile.ZipFile(folder / "bomb.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9)
+    packed = zipfile.ZipFile(folder / "bomb.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1)
     with packed as archive, archive.open("ratings.csv", "w") as member:
         for piece in bomb_content():
             member.write(piece)
-    with gzip.open(folder / "bomb.csv.gz", "wb") as file:
-        file.writelines(bomb_content())
-    with lzma.open(folder / "bomb.csv.xz", "wb", preset=0) as file:
-        file.writelines(bomb_content())
+    head, piece, *more = bomb_content()
+    for name, pack in (("bomb.csv.gz", gzip.compress), ("bomb.csv.xz", lzma.compress)):  # files may follow one another
+        (folder / name).write_bytes(pack(head) + pack(piece) * (1 + len(more)))
     return folder
 
 

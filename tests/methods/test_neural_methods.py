@@ -35,6 +35,12 @@ def task():
     return TrainingTask(news_world(120, seed=9), "hashed")
 
 
+@pytest.fixture(scope="module")
+def tiny():
+    """Few readers and articles: enough where nothing need be learnt."""
+    return TrainingTask(news_world(60, train_days=2, history_days=4, articles_per_day=20, seed=9), "hashed")
+
+
 TABLE_2 = ("fm", "dfm", "ebnr", "dkn", "dan", "npa", "miner")
 TRAINS = [(name, model) for name in METHODS for model in ("plm_nr", "nrms", "naml", "fednewsrec", "bilinear")]
 TRAINS += [(name, model) for name in ("centralized", "fedrec", "dp_fedrec") for model in TABLE_2]
@@ -42,19 +48,19 @@ TRAINS += [("privaterec", "npa"), ("privaterec", "miner"), ("dp_fedavg", "npa"),
 
 
 @pytest.mark.parametrize(("name", "model"), TRAINS)
-def test_every_method_trains_every_model_and_ranks_with_it(task, name, model):
-    method = METHODS[name](model=model, rounds=2, fraction=0.1)
-    state = method.train(task, 1)
-    scores = method.score(task, state, task.data.splits["dev"], 1)
-    assert scores.shape == task.data.splits["dev"].shown.shape
+def test_every_method_trains_every_model_and_ranks_with_it(tiny, name, model):
+    method = METHODS[name](model=model, rounds=2, fraction=0.2)
+    state = method.train(tiny, 1)
+    scores = method.score(tiny, state, tiny.data.splits["dev"], 1)
+    assert scores.shape == tiny.data.splits["dev"].shown.shape
     assert np.isfinite(scores).all()
     assert len(state["losses"]) >= 2
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_same_seed_same_weights_other_seed_other_weights(task, name):
-    method = METHODS[name](rounds=3, fraction=0.1)
-    one, again, other = (method.train(task, seed) for seed in (1, 1, 2))
+def test_same_seed_same_weights_other_seed_other_weights(tiny, name):
+    method = METHODS[name](rounds=3, fraction=0.2)
+    one, again, other = (method.train(tiny, seed) for seed in (1, 1, 2))
     assert all(np.array_equal(one[key], again[key], equal_nan=True) for key in one)
     assert any(not np.array_equal(one[key], other[key], equal_nan=True) for key in one)
 
@@ -82,9 +88,9 @@ def test_the_latest_impressions_choose_the_pass_and_then_train_too(task, monkeyp
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_resumed_training_ends_as_one_that_was_never_interrupted(task, name, tmp_path, monkeypatch):
-    method = METHODS[name](rounds=6, fraction=0.1)
-    whole = method.train(task, 1)
+def test_a_resumed_training_ends_as_one_that_was_never_interrupted(tiny, name, tmp_path, monkeypatch):
+    method = METHODS[name](rounds=6, fraction=0.2)
+    whole = method.train(tiny, 1)
     checkpoint = tmp_path / "training.checkpoint"
     step = Server.step
 
@@ -95,13 +101,13 @@ def test_a_resumed_training_ends_as_one_that_was_never_interrupted(task, name, t
 
     monkeypatch.setattr(Server, "step", until_three)
     with pytest.raises(KeyboardInterrupt):
-        method.train(task, 1, checkpoint)
+        method.train(tiny, 1, checkpoint)
     monkeypatch.undo()
-    resumed = method.train(task, 1, checkpoint)
+    resumed = method.train(tiny, 1, checkpoint)
     for key in whole.keys() - {"watched"}:
         assert np.array_equal(whole[key], resumed[key], equal_nan=True), key
     with pytest.raises(DiscreetError, match="another training"):
-        method.train(task, 2, checkpoint)
+        method.train(tiny, 2, checkpoint)
 
 
 def test_training_without_noise_learns(task):

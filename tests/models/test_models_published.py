@@ -190,7 +190,9 @@ def learns_topics(model, table):
         loss.backward()
         optimiser.step()
         losses.append(loss.item())
-    return sum(losses[-10:]) / 10 < 0.35  # guessing costs log 2 = 0.69
+        if len(losses) > 10 and sum(losses[-10:]) / 10 < 0.35:  # guessing costs log 2 = 0.69
+            return True
+    return False
 
 
 def test_every_model_learns_that_readers_stay_with_their_topic(kind, new_model, table):
