@@ -1,7 +1,7 @@
 """What released sums tell of each article's click rate: a posterior, which knows how noisy the sums are.
 
-An article with log rate θ is clicked, where it is shown, e^θ times as often as one of which nothing is known. In a slate
-of C articles the mean article has 1/C of the clicks, so the sum of 1/C over slates is its exposure, and the mean
+An article with log rate θ is clicked, where it is shown, e^θ times as often as one of which nothing is known. In a
+slate of C articles the mean article has 1/C of the clicks, so the sum of 1/C over slates is its exposure, and the mean
 article expects exposure · level clicks in a window. The level, how many clicks a slate gives, is the same for all and
 follows the sums.
 
