@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.methods.front_page.click_rates import MAX_IDLE, ClickRates
+from discreet.methods.front_page.click_rates import MAX_IDLE, PRIOR_DEVIATION, ClickRates
 from discreet.methods.front_page.count_likelihood import CountLikelihood
 from discreet.methods.front_page.windows import Window
 from discreet.privacy.noise import SimulatedNoise, rounded_up
@@ -51,6 +51,19 @@ def test_posterior_is_calibrated_under_noise():
         truth.append(np.log(rates))
     truth, found = (np.concatenate([x - x.mean() for x in values]) for values in (truth, found))
     assert 0.8 < truth @ found / (found @ found) < 1.2
+
+
+def test_known_articles_are_in_the_mean_where_an_unknown_one_is():
+    """Rates are skewed: of articles drawn from the prior the mean is clicked e^{σ²/2} times as often as the median."""
+    random = np.random.default_rng(4)
+    found = []
+    for seed in range(10):
+        rates = np.exp(random.normal(0, PRIOR_DEVIATION, ARTICLES))
+        learnt = simulated(0.0, 24, seed, rates=rates, text=np.zeros((ARTICLES + 1, 1)))
+        found.append(learnt.log_rate(np.arange(ARTICLES + 1)))
+    known, unknown = np.array(found)[:, :-1], np.array(found)[:, -1]
+    assert not unknown.any()
+    assert known.mean() == pytest.approx(0.0, abs=0.12)
 
 
 def test_text_predicts_an_article_that_was_never_shown():
