@@ -89,6 +89,7 @@ def test_a_node_is_killed_while_it_is_asked_and_found_again_and_nothing_is_left(
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
+@pytest.mark.long
 def test_a_deployment_that_cannot_start_says_why_and_leaves_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "deployment"
     write_deployment(folder, tmp_path, 2)
