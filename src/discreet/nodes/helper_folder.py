@@ -1,8 +1,8 @@
 """The folder of a helper, the second aggregator: its key, and the roster of the nodes whose sums it helps with.
 
-FOLDER/helper.key      opens what nodes seal for it: never leaves the helper
+FOLDER/helper.key          opens what nodes seal for it: never leaves the helper
 FOLDER/helper.key.pub      for every node, next to its roster.json
-FOLDER/roster.json     every node's number and public key, from the nodes
+FOLDER/roster.json         every node's number and public key, from the nodes
 """
 
 from __future__ import annotations
