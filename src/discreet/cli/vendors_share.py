@@ -213,15 +213,13 @@ def catalogue(path: Path, scale: str | None, feedback: Feedback) -> Catalogue:
     from discreet.data.open import open_feedback, open_ratings
     from discreet.vendors.sharing.vendor_catalogue import listed_items
 
-    listed = listed_items(path) if path.suffix == ".txt" else None
+    listed = path.suffix == ".txt"
     if feedback == "implicit":
-        return Catalogue(listed or tuple(open_feedback(path).items.ids), (0.0, 1.0))
-    if listed is not None:
-        if scale is None:
-            raise InputError(
-                path, "a list of items does not say how they are rated; give the scale, such as --scale 1,5"
-            )
-        return Catalogue(listed, parse_scale(scale))
+        return Catalogue(listed_items(path) if listed else tuple(open_feedback(path).items.ids), (0.0, 1.0))
+    if listed and scale is None:
+        raise InputError(path, "a list of items does not say how they are rated; give the scale, such as --scale 1,5")
+    if listed and scale is not None:
+        return Catalogue(listed_items(path), parse_scale(scale))
     opened = within_scale(path, open_ratings(path), scale)
     return Catalogue(tuple(opened.items.ids), opened.scale)
 
