@@ -22,7 +22,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PIP) --editable '.[all,docs,dev]'
 	@touch $@
 
-demo: $(READY)  ## A week of a front page that learns from sums, a report, and a page to read (Ctrl-C ends it)
+demo: $(READY)  ## A server, 300 devices that read for a week, a report, and a page to read (Ctrl-C ends it)
 	$(BIN)/discreet demo
 
 # One thread each: two workers fill two cores, and sums have the same order in every process.

@@ -63,11 +63,13 @@ def test_the_operators_page(browser: Any, site: str, tmp_path: Path) -> None:
         assert page.locator("#shown").is_hidden()
         page.get_by_label("token").fill(TOKEN)
         page.get_by_role("button", name="Show").click()
-        page.locator("#quality svg").wait_for()
+        page.locator("#quality svg").first.wait_for()
         quality = page.locator("#quality").inner_text()
         assert "half, views with a click" in quality
         assert "better" in quality
-        assert page.locator("#quality svg polyline").count() == 2
+        assert page.locator("#quality svg").count() == 2  # views with a click, and AUC
+        assert page.locator("#quality svg polyline").count() == 4
+        assert "by day ― now ― half" in quality
         assert "front page popularity" in page.locator("#sums").inner_text()
         budget = page.locator("#budget").inner_text()
         assert "per user (zero out), against the publisher and one aggregator, one day, proved" in budget

@@ -37,10 +37,8 @@ def learning_task(epsilon):
 
 def served(folder, clock):
     """A catalogue of a small world, ranked with public weights."""
-    service = open_service(
-        None, None, database=folder / "s.sqlite", data=ShownArticles.of(small_world()), text="hashed"
-    )
-    service.updater._clock = clock
+    data = ShownArticles.of(small_world())
+    service = open_service(None, None, database=folder / "s.sqlite", data=data, text="hashed", clock=clock)
     service.updater.step()
     return service
 
@@ -55,7 +53,7 @@ class LearningSite:
         self.cells = folder / "cells"
         self.collected: list[NoisySum] = []
         self.service = served(folder, self.clock)
-        self.learner = WindowLearner(self.service, [self.task], self, self.cells, self.clock)
+        self.learner = WindowLearner(self.service, [self.task], self, self.cells)
         app = FastAPI()
         mount_tasks(app, [self.task], self.cells, self.clock)
         self.web = TestClient(app)
@@ -122,7 +120,7 @@ def small_learner(folder):
     clock = Clock(START + WINDOW + 1.0)
     service = served(folder, clock)
     service.lease.held = lambda: True  # the lease of one that was killed would hold for some seconds
-    learner = WindowLearner(service, [learning_task(1.0)], SameSum(), folder / "cells", clock)
+    learner = WindowLearner(service, [learning_task(1.0)], SameSum(), folder / "cells")
     learner.close_windows()
     clock.now = START + 2 * WINDOW + 1.0
     return service, learner

@@ -79,8 +79,8 @@ def sums_site(folder: Path, allow: str | None = None) -> Iterator[SumsSite]:
     clock = Clock(task.begins(NUMBER) - 10.0 * WINDOW)
     data = ShownArticles.of(small_world())
     told = {"tasks": [task], "warning": trial.WARNING}
-    service = open_service(None, None, database=folder / "s.sqlite", data=data, text="hashed", **told)
-    learner = WindowLearner(service, [task], opened.leader.collector, folder / "cells", clock)
+    service = open_service(None, None, database=folder / "s.sqlite", data=data, text="hashed", clock=clock, **told)
+    learner = WindowLearner(service, [task], opened.leader.collector, folder / "cells")
     leader = opened.leader.__class__(**{**vars(opened.leader), "cells": folder / "cells"})
     foreign = ForeignPages([allow] if allow else [])
     extend = lambda app: mount_leader(app, leader, [opened.helper])  # noqa: E731

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import json
-import secrets
 import shlex
-import shutil
 import socket
 import sys
 import time
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.live_demo import live_demo, week_figure
 from discreet.cli.options import Seed, Text, console, report_page, say
+from discreet.extras import has_extra
 
 if TYPE_CHECKING:
     from discreet.data.shown_articles import ShownArticles
-    from discreet.methods.front_page.front_page import FrontPage
+    from discreet.experiments.live_week.played_week import PlayedWeek
     from discreet.methods.method import TrainingTask
 
 _EPSILON = 3.0
@@ -30,11 +29,13 @@ _BAR = 120  # characters for an AUC of 1 above one half
 
 def demo(
     out: Annotated[
-        Path, typer.Option(help="The folder for the generated world and the report; replaced if it is there.")
+        Path,
+        typer.Option(help="The folder for the server, the generated world and the report; replaced if it is there."),
     ] = Path("demo"),
-    readers: Annotated[int, typer.Option(min=50, help="How many readers the generated world has.")] = 2000,
+    devices: Annotated[int, typer.Option(min=10, max=10_000, help="How many devices read for a week.")] = 300,
+    readers: Annotated[int, typer.Option(min=50, help="How many readers the simulated world has.")] = 2000,
     population: Annotated[
-        int, typer.Option(min=0, help="Each reader stands for several: the noise is that of so many readers.")
+        int, typer.Option(min=0, help="Each simulated reader stands for several: the noise is that of so many readers.")
     ] = 100_000,
     comparing: Annotated[
         bool, typer.Option("--compare", help="Compare the published methods instead, and serve click reports.")
@@ -46,53 +47,72 @@ def demo(
     text: Text = "auto",
     seed: Seed = 0,
 ) -> None:
-    """A week of a front page that learns without collecting clicks, on generated news; a report, and a page to read.
+    """A week of a front page that learns without collecting clicks: a server, 300 devices, a report, pages to read.
 
     Example: discreet demo --no-serve
     """
-    from discreet.data.open import open_news
+    from discreet.serving.addresses import listen
+    from discreet.serving.learning.one_process_trial import trial_guarantee
+
+    listener = listen("127.0.0.1", 0 if no_serve else port)
+    page = report_page(out / "report")
+    if comparing:
+        _published(out, listener, readers, text, seed, no_serve=no_serve)
+        return
+    with live_demo(out / "served", listener, devices, text, seed) as live:
+        _show_week(_generated(out, readers, text, seed), out / "report", population, seed, live.week, devices)
+        say(f"4. Report: {page}")
+        if no_serve:
+            return
+        say("5. The server goes on; Ctrl-C ends it. What you click stays in your browser, which takes part in sums of")
+        say(f"   its own every quarter of an hour, with the usual ε = 1 a day. {trial_guarantee()}")
+        say(f"   What readers are told: {live.address}/notice")
+        say(f"   The operator's page, with the week's curve: {live.address}/admin (token {live.token})")
+        say(f"   On a page of your own: discreet embed {live.address}")
+        say(live.address)
+        live.wait()
+
+
+def _published(out: Path, listener: socket.socket, readers: int, text: str, seed: int, *, no_serve: bool) -> None:
+    """Compare the published methods, and serve click reports."""
     from discreet.data.shown_articles import ShownArticles
+
+    console.print(f"[bold]1.[/] Generating a week of news with {readers:,} readers …", highlight=False)
+    task = _generated(out, readers, text, seed)
+    _compare_published(task, out / "report", seed)
+    say(f"3. Report: {report_page(out / 'report')}")
+    if no_serve:
+        listener.close()
+        return
+    _train(task, out / "run", seed)
+    say("4. A page of this world, for you to read. What you click stays in your browser; Ctrl-C ends it.")
+    _serve(out / "run", ShownArticles.of(task.data), listener)
+
+
+def _generated(out: Path, readers: int, text: str, seed: int) -> TrainingTask:
+    """A generated week of news."""
+    from discreet.data.open import open_news
     from discreet.data.synthetic import news_world, write_mind
     from discreet.methods.method import TrainingTask
-    from discreet.serving.addresses import listen
 
-    listener = None if no_serve else listen("127.0.0.1", port)
-    page, world = report_page(out / "report"), out / "world"
-    console.print(f"[bold]1.[/] Generating a week of news with {readers:,} readers …", highlight=False)
-    write_mind(news_world(readers, train_days=_DAYS - 1, seed=seed), world, overwrite=True)
-    data = open_news(world)
-    example = data.articles.titles[len(data.articles) // 2]
-    shown = sum(len(part) for part in data.splits.values())
-    console.print(f"   {len(data.articles):,} articles such as “{example}”, {shown:,} impressions", highlight=False)
-    task = TrainingTask(data, text)
-    if comparing:
-        _compare_published(task, out / "report", seed)
-    else:
-        _show_week(task, out / "report", population, seed)
-    say(f"3. Report: {page}")
-    if listener is None:
-        return
-    if comparing:
-        run = out / "run"
-        _train(task, run, seed)
-        say("4. A page of this world, for you to read. What you click stays in your browser; Ctrl-C ends it.")
-        _serve(run, ShownArticles.of(data), listener)
-    else:
-        _serve_front_page(out / "served", task, _method(population), listener, seed)
+    write_mind(news_world(readers, train_days=_DAYS - 1, seed=seed), out / "world", overwrite=True)
+    return TrainingTask(open_news(out / "world"), text)
 
 
-def _show_week(task: TrainingTask, report: Path, population: int, seed: int) -> None:
+def _show_week(task: TrainingTask, report: Path, population: int, seed: int, played: PlayedWeek, devices: int) -> None:
     """What the sums of all readers add to public weights, day by day; then the last day, with other rankings."""
     from discreet.experiments.cache import MeasurementCache
     from discreet.experiments.ranking_comparison import compare, variants
     from discreet.experiments.ranking_table import rich_table
     from discreet.experiments.report import save_report
     from discreet.experiments.week import WeekDay, week_of
+    from discreet.methods.front_page.front_page import FrontPage
     from discreet.methods.method_registry import BASELINES
 
-    method = _method(population)
-    console.print("[bold]2.[/] A week in a minute: every device ranks by itself, and adds to sums …", highlight=False)
-    say(f"   Simulated: sums with the bounds and the noise of two aggregators, as for {population:,} readers.")
+    method = FrontPage(epsilon=1.0, population=population, window_minutes=60)
+    readers = len(task.data.readers)
+    say(f"3. The same for a larger site, at ε = 1 a reader and day: a simulated week of {readers:,} readers,")
+    say(f"   with the bounds and the noise of two aggregators, as for {population:,} readers.")
     say("   AUC by day     public weights   with what sums taught   gain")
 
     def tell(day: WeekDay) -> None:
@@ -107,53 +127,10 @@ def _show_week(task: TrainingTask, report: Path, population: int, seed: int) -> 
     say(f"   What a reader's day costs: {method.guarantee({})}.")
     names, settings = [*BASELINES, "front_page"], {"front_page.population": population, "front_page.window_minutes": 60}
     comparison = compare(task, list(variants(names, settings, [])), "dev", [seed], MeasurementCache())
-    save_report(comparison, report, shlex.join(["discreet", *sys.argv[1:]]))
+    figures = [week_figure(played, devices)] if has_extra("plots") else []
+    save_report(comparison, report, shlex.join(["discreet", *sys.argv[1:]]), figures)
     say("   The last day, compared with rankings that need every click in one place (popularity, combined):")
     console.print(rich_table(comparison))
-
-
-def _method(population: int) -> FrontPage:
-    from discreet.methods.front_page.front_page import FrontPage
-
-    return FrontPage(epsilon=1.0, population=population, window_minutes=60)
-
-
-def _serve_front_page(folder: Path, task: TrainingTask, method: FrontPage, listener: socket.socket, seed: int) -> None:
-    """The reader's page, which takes part in sums of a trial, and the operator's; its address is the last line."""
-    from discreet.data.shown_articles import ShownArticles
-    from discreet.experiments.taught_server import teach
-    from discreet.serving.addresses import url_of
-    from discreet.serving.learning.public_terms import PublicTerms
-    from discreet.serving.learning.served_sums import open_trial_sums
-    from discreet.serving.server import DATABASE, open_service, run_server
-
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    address, token, now = url_of(listener), secrets.token_hex(16), int(time.time())
-    data, text = ShownArticles.of(task.data), task.text
-    sums = open_trial_sums(folder, address, PublicTerms(text))
-    service = open_service(
-        None,
-        None,
-        database=folder / DATABASE,
-        data=data,
-        as_of=now,
-        text=text,
-        sums=sums.words,
-        tasks=sums.leader.tasks,
-        warning=sums.warning,
-    )
-    service.updater.step()  # the page is there when its address is
-    versions = teach(service, task, method, seed, now - data.latest)
-    say("4. A page of this world, for you to read; Ctrl-C ends it. It begins with what the week taught: the operator's")
-    say(f"   page shows the {versions} model versions. What you click stays in your browser, which takes part in sums")
-    say(f"   every quarter of an hour. {sums.warning}")
-    say(f"   What readers are told: {address}/notice")
-    say(f"   The operator's page: {address}/admin (token {token})")
-    say("   On a page of your own: discreet embed " + address)
-    say(address)
-    extend = partial(sums.mount, service=service)
-    run_server(service, listener, admin_token=token, extend=extend, level="error")
 
 
 def _compare_published(task: TrainingTask, report: Path, seed: int) -> None:

@@ -115,7 +115,7 @@ class ServedWeek:
             self.tasks.append(replace(weights, send_seconds=_MIN_SENDING))
             self.views = PlayedViews(data.splits["train"], features, data.articles.ids)
         self._sums = _EachTask({task.id: sums(task) for task in self.tasks})
-        self._learner = WindowLearner(self.service, self.tasks, self._sums, self._cells, self._clock, logged=True)
+        self._learner = WindowLearner(self.service, self.tasks, self._sums, self._cells, logged=True)
         floors = Floors(helpers=frozenset({THERE}), max_day_epsilon=np.inf, max_life_epsilon=np.inf)
         self._devices = [self._device(reader, clicks, floors) for reader, clicks in enumerate(_clicks(parts, data))]
 

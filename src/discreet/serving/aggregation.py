@@ -142,10 +142,15 @@ class Background(Protocol):
         """End."""
 
 
-def mount_leader(app: Any, leader: Aggregator, background: Sequence[Background] = ()) -> None:
-    """Serve a leader under /dap of another application, announce its tasks there, and let it live as long as that."""
+def mount_leader(
+    app: Any, leader: Aggregator, background: Sequence[Background] = (), clock: Callable[[], float] = time.time
+) -> None:
+    """Serve a leader under /dap of another application, announce its tasks there, and let it live as long as that.
+
+    `clock` says which tasks are over.
+    """
     app.mount(PREFIX, leader.app)
-    mount_tasks(app, leader.tasks, leader.cells)
+    mount_tasks(app, leader.tasks, leader.cells, clock)
     _with_lifespan(app, leader, background)
 
 

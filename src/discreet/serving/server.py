@@ -80,7 +80,7 @@ def open_service(
     place = database if database is not None else (run or Path()) / DATABASE
     try:
         store = ServerStore(open_engine(place))
-        followed = Feeds(store, feeds or FeedSettings())
+        followed = Feeds(store, feeds or FeedSettings(), clock=clock)
         if store.is_empty():
             if data is not None:
                 store.put_articles(first_articles(data, as_of))

@@ -80,7 +80,8 @@ class Service:
         self.takes_slates = False
         """Whether the publisher logs which slates were shown."""
         self.journal = Journal(store)
-        self._clock = clock
+        self.clock = clock
+        """Seconds since 1970."""
         self._slates = Slates(store.signing_key(), offer.report_epochs)
         terms = getattr(model, "sketch_terms", None)
         self._terms: SketchTerms = terms or SketchTerms.of_topics(
@@ -148,7 +149,7 @@ class Service:
         self._require_current("space", asked.space, model.space.version)
         interest = self._interest(asked)
         wanted = RankingQuery(asked.limit, asked.category, asked.max_age_hours, asked.diversity or 0.0)
-        rows, _ = rank(snapshot, self._nobody if interest is None else interest, wanted, int(self._clock()))
+        rows, _ = rank(snapshot, self._nobody if interest is None else interest, wanted, int(self.clock()))
         snapshot.shows[rows] += 1
         free = asked.category is None and asked.max_age_hours is None
         slate, signature = self._slates.sign(model.version, snapshot.names[rows].tolist(), self._epoch(), labelled=free)
@@ -168,7 +169,7 @@ class Service:
 
     def put(self, new: Sequence[NewArticle]) -> None:
         """Let articles wait to be listed."""
-        now = int(self._clock())
+        now = int(self.clock())
         try:
             self.store.put_articles(waiting(article, now) for article in new)
         except DiscreetError as error:
@@ -187,6 +188,10 @@ class Service:
             raise RequestRefusal(409, "this server estimates what was shown; start it with --exposure logged")
         add_slates(self.store, (LoggedSlate(tuple(slate.articles), slate.shown) for slate in slates))
 
+    def end_experiment(self) -> None:
+        """From now on all devices rank in one way."""
+        self.offer, self._about = replace(self.offer, experiment=None), None
+
     def listing(self, state: str | None, after: str, limit: int) -> list[dict[str, object]]:
         """Articles with their states, in the order of their ids."""
         return [dict(row._mapping) for row in self.store.listing(state, after, limit)]
@@ -195,7 +200,7 @@ class Service:
         """What was learnt, how good it is, and what it cost; `refused` counts requests that were refused."""
         running = self.running()
         running = replace(running, refused={**refused, **running.refused})
-        return read_status(self.store, running, self._clock, self._quality)
+        return read_status(self.store, running, self.clock, self._quality)
 
     def _interest(self, asked: RecommendRequest) -> NDArray[np.float64] | None:
         if not asked.sketches and asked.open is None:
@@ -268,7 +273,7 @@ class Service:
             raise RequestRefusal(503, "the catalogue is being prepared; try again in a moment", retry_after=2)
 
     def _epoch(self) -> int:
-        return max(0, self.offer.schedule.epoch_at(int(self._clock())))
+        return max(0, self.offer.schedule.epoch_at(int(self.clock())))
 
     def _require_past(self, epoch: int) -> None:
         latest = self._epoch() + _SKEW_EPOCHS

@@ -73,7 +73,7 @@ class SnapshotUpdater:
         self._popularity = LabelPopularity(model.version, model.epsilon_label or math.inf)
         self._flushed = np.zeros(0, np.int64)
         self._refreshed, self._tidied, self._began = -np.inf, -np.inf, False
-        self._wake, self._stop = threading.Event(), threading.Event()
+        self._wake, self._stop, self._stepping = threading.Event(), threading.Event(), threading.Lock()
         self._thread = threading.Thread(target=self._work, name="updater", daemon=True)
 
     @property
@@ -119,6 +119,10 @@ class SnapshotUpdater:
 
         Of several processes one encodes, counts and tidies; the others take over what it has done.
         """
+        with self._stepping:
+            self._step()
+
+    def _step(self) -> None:
         leads = self._leads()
         if leads and not self._began:
             self._store.wait_again(self._model.version)

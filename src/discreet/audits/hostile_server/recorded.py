@@ -11,14 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from discreet.edge.reader.catalogue_file import CatalogueFile
 from discreet.edge.reader.device import Device
-from discreet.edge.reader.history import History
 from discreet.edge.reader.http_client import Transport
+from discreet.edge.reader.in_memory import DeviceInMemory, ReaderClientInMemory
 from discreet.edge.reader.publisher_terms import PublisherTerms
-from discreet.edge.reader.reader_client import ReaderClient
-from discreet.privacy.ledger import Ledger
-from discreet.privacy.ledger.in_memory import LedgerInMemory
 from discreet.privacy.mechanisms.mechanism import Mechanism
 from discreet.privacy.mechanisms.subset_selection import SubsetSelection
 from discreet.privacy.noise import SecureNoise
@@ -65,15 +61,11 @@ class Recordings:
         return self.made[key]
 
 
-class RecordedDevice(Device):
+class RecordedDevice(DeviceInMemory):
     """A device that releases recordings."""
 
     recordings: Recordings
     released: list[Released]
-
-    def _open(self, folder: Path) -> tuple[History, Ledger, bool]:
-        ledger = LedgerInMemory(self.terms.budget, self.terms.schedule, clock=self._clock)
-        return History(":memory:"), ledger, False
 
     def _apply(self, purpose: str, epoch: int, part: str, mechanism: Mechanism, clicked: list[int]) -> Release:
         mechanism.checked(clicked[0] if isinstance(mechanism, SubsetSelection) else clicked)
@@ -86,7 +78,7 @@ class RecordedDevice(Device):
         return self.recordings.of(purpose, epoch, mechanism, len(self.released))
 
 
-class RecordedClient(ReaderClient):
+class RecordedClient(ReaderClientInMemory):
     """A client of such a device, which forgets everything when it is gone."""
 
     def __init__(
@@ -100,17 +92,11 @@ class RecordedClient(ReaderClient):
         self.released: list[Released] = []
         super().__init__("http://news.test", Path("/nowhere"), transport=transport, clock=clock, random_id=random_id)
 
-    def _open_catalogue(self) -> CatalogueFile:
-        return CatalogueFile(":memory:")
-
     def _open_device(self, terms: PublisherTerms) -> Device:
         catalogue = self._articles.catalogue
         device = RecordedDevice(self._folder, terms, catalogue, clock=self._clock, random_id=self._random_id)
         device.recordings, device.released = self._recordings, self.released
         return device
-
-    def _keep_terms(self, text: str) -> None:
-        pass
 
 
 def _smallest_topic(device: Device) -> int | None:

@@ -128,13 +128,9 @@ class ReaderClient:
 
         Call `contribute_due` of what comes back when its `next_due` says so, whatever the reader does.
         """
-        from discreet.edge.reader.sums import Contributor
         from discreet.edge.reader.sums.sums_client import TaskClient
 
-        history = self.device.history
-        self.contributor = Contributor(
-            self._folder / "sums", history.articles_clicked, sender, floors, views=history.views, clock=self._clock
-        )
+        self.contributor = self._open_contributor(sender, floors)
         self._tasks = TaskClient(self._url, self.contributor, transport=self._transport)
         return self.contributor
 
@@ -243,6 +239,14 @@ class ReaderClient:
     def _open_device(self, terms: PublisherTerms) -> Device:
         catalogue = self._articles.catalogue
         return Device(self._folder, terms, catalogue, clock=self._clock, random_id=self._random_id)
+
+    def _open_contributor(self, sender: Sender, floors: Floors) -> Contributor:
+        from discreet.edge.reader.sums import Contributor
+
+        history = self.device.history
+        return Contributor(
+            self._folder / "sums", history.articles_clicked, sender, floors, views=history.views, clock=self._clock
+        )
 
     def _fetch_catalogue(self, terms: PublisherTerms) -> None:
         """The list, then the pages that are lacking, the newest first; what has come stays for the next time."""

@@ -11,6 +11,7 @@ import json
 import socket
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -75,7 +76,7 @@ def open_trial(folder: Path, address: str, terms: PublicTerms, experiment: Exper
     host = urlsplit(address).hostname or ""
     if not ipaddress.ip_address(host).is_loopback:
         raise DiscreetError("--helper embedded is a trial on one machine: leave --host at 127.0.0.1")
-    _make_secrets(folder)
+    make_secrets(folder)
     popularity, quality = "task.json", f"quality-{'all' if experiment is None else experiment.id}.json"
     kept = read_task(folder / popularity) if (folder / popularity).exists() else None
     listener = _listen_again(host, kept)
@@ -85,16 +86,15 @@ def open_trial(folder: Path, address: str, terms: PublicTerms, experiment: Exper
         tasks[quality] = trial_quality_task(terms, experiment, leader_url, helper_url, now)
     if terms.weights_epsilon:
         tasks["weights.json"] = trial_weights_task(terms, leader_url, helper_url, now)
+    leader, helper = trial_configs(folder, tasks)
+    return Trial(open_leader(leader), EmbeddedHelper(open_helper(helper), listener))
+
+
+def trial_configs(folder: Path, tasks: Mapping[str, Task]) -> tuple[Config, Config]:
+    """Leader and helper of tasks, which are kept under these names in a folder that has the secrets."""
     for name, task in tasks.items():
         _settle(folder / name, task)
     agreed = [{"terms": name, "verify_key": "verify", "collector": "collector.key.pub"} for name in tasks]
-    helper = Config(
-        database="helper.sqlite",
-        keys=["helper.key"],
-        tasks=agreed,
-        leader_token="leader.token",
-        path=folder / "helper.toml",
-    )
     leader = Config(
         database="leader.sqlite",
         keys=["leader.key"],
@@ -105,7 +105,15 @@ def open_trial(folder: Path, address: str, terms: PublicTerms, experiment: Exper
         max_reports_of_one=0,
         path=folder / "leader.toml",
     )
-    return Trial(open_leader(leader), EmbeddedHelper(open_helper(helper), listener))
+    helper = Config(
+        database="helper.sqlite",
+        keys=["helper.key"],
+        tasks=agreed,
+        leader_token="leader.token",
+        rate=0.0,
+        path=folder / "helper.toml",
+    )
+    return leader, helper
 
 
 def _settle(path: Path, task: Task) -> None:
@@ -162,7 +170,8 @@ def trial_guarantee() -> Guarantee:
     return Guarantee.unprotected(f"clicks in sums; {WARNING.rstrip('.')}", Scope.DAY)
 
 
-def _make_secrets(folder: Path) -> None:
+def make_secrets(folder: Path) -> None:
+    """Keys and tokens of a trial, each made once."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("leader.key", "helper.key", "collector.key"):
         if not public_path(folder / name).exists():  # it is written last

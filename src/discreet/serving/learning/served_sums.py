@@ -45,20 +45,26 @@ class ServedSums:
 
     def mount(self, app: Any, service: Service) -> None:
         """Serve the leader, and let the service learn from its sums, if they teach what its model uses."""
-        background, tasks, leader = list(self.background), self.leader.tasks, self.leader
+        learner = self.learner(service)
+        background = [*self.background, *([] if learner is None else [learner])]
+        mount_leader(app, self.leader, background, service.clock)
+
+    def learner(self, service: Service) -> WindowLearner | None:
+        """What learns from the sums, if they teach what the service's model uses; it does not work yet."""
+        tasks, leader = self.leader.tasks, self.leader
         service.takes_slates = self.logged
         service.running = lambda: Running(tasks, leader.refused(), leader.health())
         if leader.worker is not None:
             leader.worker.leads = service.lease.held
-        if any(teaches(task) or measures_quality(task) for task in tasks):
-            assert self.leader.cells is not None
-            _publish_quality_cells(self.leader.cells, tasks, service.offer.experiment)
-            background.append(WindowLearner(service, tasks, leader.collector, self.leader.cells, logged=self.logged))
-            if self.leader.collector is None:
-                log("warning", "no collector_key in the leader's configuration: nothing is learnt from sums here")
         if self.warning:
             log("warning", self.warning)
-        mount_leader(app, self.leader, background)
+        if not any(teaches(task) or measures_quality(task) for task in tasks):
+            return None
+        assert leader.cells is not None
+        _publish_quality_cells(leader.cells, tasks, service.offer.experiment)
+        if leader.collector is None:
+            log("warning", "no collector_key in the leader's configuration: nothing is learnt from sums here")
+        return WindowLearner(service, tasks, leader.collector, leader.cells, logged=self.logged)
 
 
 def _publish_quality_cells(folder: Path, tasks: Sequence[Task], experiment: Experiment | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -60,7 +59,6 @@ class WindowLearner:
         tasks: The tasks, of which those matter that teach or measure quality.
         collector: Who collects sums; None where somebody else does, and then nothing is learnt here.
         cells: The folder that devices are told the cells of windows from.
-        clock: Seconds since 1970.
         logged: Whether the publisher logs which slates were shown; else exposure is estimated.
     """
 
@@ -70,7 +68,6 @@ class WindowLearner:
         tasks: Sequence[Task],
         collector: SumCollector | None,
         cells: Path,
-        clock: Callable[[], float] = time.time,
         *,
         logged: bool = False,
     ) -> None:
@@ -78,7 +75,7 @@ class WindowLearner:
         self._model, self._updater = service.model, service.updater
         self._leads = service.lease.held
         self._tasks = {task.id.hex(): task for task in tasks if teaches(task) or measures_quality(task)}
-        self._collector, self._cells, self._clock = collector, cells, clock
+        self._collector, self._cells, self._clock = collector, cells, service.clock
         self._store = WindowStore(service.store)
         if any(map(teaches, self._tasks.values())):
             if not isinstance(service.model, PublicModel):
@@ -104,7 +101,8 @@ class WindowLearner:
         """Stop; what is not finished is continued at the next start."""
         self._stop.set()
         for thread in self._threads:
-            thread.join(_CLOSE_SECONDS)
+            if thread.is_alive():
+                thread.join(_CLOSE_SECONDS)
 
     def close_windows(self) -> None:
         """Of each task, settle and publish the cells of the window that ended last, while devices ask for them."""

@@ -4,7 +4,7 @@ import { make } from "../page/dom.js";
 import { plot } from "./plot.js";
 import { budgetOf, healthOf, qualityOf, sumsOf, versionsOf, weightsOf } from "./tables.js";
 
-const KEPT = "discreet operator token", EVERY = 30_000;
+const KEPT = "discreet operator token", EVERY = 5_000;
 const byId = (id) => document.getElementById(id);
 let timer = null;
 

@@ -1,4 +1,6 @@
-/** A small line plot with bands of one standard error, as SVG. */
+/** A small line plot with bands of one standard error, as SVG, and what each line is. */
+
+import { make } from "../page/dom.js";
 
 const SPACE = "http://www.w3.org/2000/svg";
 const WIDTH = 520, HEIGHT = 170, LEFT = 44, RIGHT = 8, TOP = 10, BOTTOM = 22;
@@ -28,7 +30,8 @@ export function plot(title, lines) {
     line.append(draw("title", {}, name));
     image.append(band, line);
   });
-  return image;
+  const named = lines.length > 1 ? lines.map(({ name }, number) => make("span", { class: CLASSES[number % CLASSES.length] }, ` ― ${name}`)) : [];
+  return make("figure", {}, make("figcaption", {}, title, ...named), image);
 }
 
 function label(x, y, text, anchor) {

@@ -12,16 +12,22 @@ export function qualityOf(found, plot) {
     table(["arm", ...Object.values(METRICS)], quality.arms.map((arm) => [armName(arm.arm), ...Object.keys(METRICS).map((metric) => shown(arm[metric]))])),
     ...quality.differences.map((one) => make("p", { class: one.verdict === "not beyond chance" ? "soft" : "" },
       `${armName(one.arm)}, ${METRICS[one.metric === "ndcg" ? "ndcg@10" : one.metric]}: ${one.mean.toFixed(4)} [${one.low.toFixed(4)}, ${one.high.toFixed(4)}], ${one.verdict}`)),
-    plot(`AUC over time, ${quality.task}`, lines(quality)) ?? make("p", { class: "soft" }, "A plot needs two days."),
+    ...plots(quality, plot),
     make("p", { class: "soft" }, `± is one standard error, noise included. ${epsilonOf(quality.guarantee)}.`),
   ]);
 }
 
-function lines({ arms, over_time: windows }) {
+/** Views with a click, and AUC, day by day. */
+function plots(quality, plot) {
+  const drawn = ["clicks", "auc"].map((metric) => plot(`${METRICS[metric]}, by day`, lines(quality, metric))).filter(Boolean);
+  return drawn.length ? drawn : [make("p", { class: "soft" }, "A plot needs two days.")];
+}
+
+function lines({ arms, over_time: windows }, metric) {
   return arms.map(({ arm }) => ({
-    name: arm,
+    name: armName(arm),
     points: windows.flatMap(({ begin, arms: then }) => {
-      const { mean, se } = then.find((one) => one.arm === arm)?.auc ?? { mean: null };
+      const { mean, se } = then.find((one) => one.arm === arm)?.[metric] ?? { mean: null };
       return mean === null ? [] : [{ x: begin, y: mean, error: se }];
     }),
   }));

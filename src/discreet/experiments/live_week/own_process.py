@@ -1,0 +1,39 @@
+"""Processes that belong to this one: they end with it, and Ctrl-C is for this one alone."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+
+def start_process(work: Callable[..., None], *given: Any) -> BaseProcess:
+    """Run `work`, a function of a module, in a process of its own, which starts afresh."""
+    process = multiprocessing.get_context("spawn").Process(target=_run, args=(work, given), daemon=True)
+    handler = signal.getsignal(signal.SIGINT)
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main:  # a process inherits what is ignored, from its first moment on
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process.start()
+    finally:
+        if is_main:
+            signal.signal(signal.SIGINT, handler)
+    return process
+
+
+def _run(work: Callable[..., None], given: tuple[Any, ...]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    work(*given)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
