@@ -45,6 +45,16 @@ def shown_by(progress: Progress) -> Iterator[None]:
         _verbose.reset(quiet)
 
 
+@contextmanager
+def hidden() -> Iterator[None]:
+    """Show no bars and no notices inside this block."""
+    token = _progress.set(None)
+    try:
+        yield
+    finally:
+        _progress.reset(token)
+
+
 def be_verbose() -> None:
     """Show details until the end of the `shown()` block."""
     _verbose.set(True)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from discreet.edge.reader.device import Device
+from discreet.edge.reader.device_in_memory import DeviceInMemory, ReaderClientInMemory
 from discreet.edge.reader.http_client import Transport
-from discreet.edge.reader.in_memory import DeviceInMemory, ReaderClientInMemory
 from discreet.edge.reader.publisher_terms import PublisherTerms
 from discreet.privacy.mechanisms.mechanism import Mechanism
 from discreet.privacy.mechanisms.subset_selection import SubsetSelection

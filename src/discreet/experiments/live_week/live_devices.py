@@ -18,8 +18,8 @@ from discreet.aggregation.contribution import Contribution
 from discreet.aggregation.dap.dap_sums import DapSums
 from discreet.aggregation.task import Task
 from discreet.data.synthetic.local_paper import LocalPaper
+from discreet.edge.reader.device_in_memory import ReaderClientInMemory
 from discreet.edge.reader.http_client import HttpReply, over_http
-from discreet.edge.reader.in_memory import ReaderClientInMemory
 from discreet.edge.reader.reader_client import ReaderClient
 from discreet.edge.reader.sums.floors import Floors
 from discreet.errors import DiscreetError

@@ -19,6 +19,7 @@ from discreet.aggregation.dap.config import Config
 from discreet.aggregation.task import DAY, Task
 from discreet.data.synthetic.local_paper import LocalPaper
 from discreet.experiments.live_week.own_process import start_process
+from discreet.progress import hidden
 from discreet.protocol.quality_cells import quality_cells
 from discreet.serving.addresses import listen, url_of
 from discreet.serving.aggregation import PREFIX, mount_leader, open_helper, open_leader, run_aggregator
@@ -94,7 +95,8 @@ class LiveSite:
         self.feed.write_text(paper.feed(now), encoding="utf-8")
         self.feeds.read(str(self.feed))
         self.service.updater.refresh()
-        self.service.updater.step()
+        with hidden():
+            self.service.updater.step()
 
     def end_week(self) -> None:
         """From now on the clock is real, every device ranks with what was learnt, and the server learns by itself."""
@@ -137,20 +139,21 @@ def live_site(folder: Path, listener: socket, paper: LocalPaper, terms: PublicTe
     )
     clock = PlayedClock(float(paper.start))
     settings = FeedSettings((str(feed),), terms.window_seconds, 0)
-    service = open_service(
-        None,
-        None,
-        database=folder / DATABASE,
-        feeds=settings,
-        text=terms.text,
-        sums=words,
-        experiment=ARMS,
-        tasks=after,
-        warning=WARNING,
-        clock=clock,
-    )
-    service.feeds = None  # whoever plays the week reads the feed when its clock has been turned
-    service.updater.step()
+    with hidden():
+        service = open_service(
+            None,
+            None,
+            database=folder / DATABASE,
+            feeds=settings,
+            text=terms.text,
+            sums=words,
+            experiment=ARMS,
+            tasks=after,
+            warning=WARNING,
+            clock=clock,
+        )
+        service.feeds = None  # whoever plays the week reads the feed when its clock has been turned
+        service.updater.step()
     learner = ServedSums(leader, (), words).learner(service)
     assert learner is not None
     extend = partial(mount_leader, leader=leader, clock=clock)
