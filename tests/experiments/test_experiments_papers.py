@@ -10,7 +10,7 @@ import pytest
 
 from discreet import progress
 from discreet.cli import run
-from discreet.data.synthetic import news_world
+from discreet.data.synthetic import news_world, write_mind
 from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import METRICS
 from discreet.experiments import ranking_comparison
@@ -22,6 +22,7 @@ from discreet.experiments.papers.news_experiments import NEWS_EXPERIMENTS
 from discreet.experiments.papers.scale import SCALES, Scale, scale_of
 from discreet.methods.method import TrainingTask
 from discreet.methods.method_registry import make_method
+from discreet.methods.published.paper_presets import PAPER_PRESETS
 from discreet.training.rounds import RoundResult, Server
 from discreet.training.torch_device import chosen_device, use_device
 
@@ -137,6 +138,35 @@ def test_two_tables_share_trainings_and_one_that_was_interrupted_goes_on(
     assert one.results["a", 0.0].estimate("auc") == both.results["a", 0.0].estimate("auc")
 
 
+def test_the_scale_of_a_paper_starts_stops_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With tiny sizes in place of the paper's, by the command line."""
+    preset = PAPER_PRESETS["privaterec-paper"]
+    tiny = replace(preset, settings={**preset.settings, "preset": "small", "rounds": 3, "fraction": 0.05})
+    monkeypatch.setitem(PAPER_PRESETS, "privaterec-paper", tiny)
+    one = Plan([PaperCell("a", scale_of("privaterec", "paper").method("fedrec", "plm_nr"))], [])
+    short = replace(NEWS_EXPERIMENTS["privaterec-table-1"], plan=lambda _: one)
+    monkeypatch.setitem(NEWS_EXPERIMENTS, "privaterec-table-1", short)
+    write_mind(news_world(40, seed=3), tmp_path / "world")
+    command = ["reproduce", "privaterec-table-1", str(tmp_path / "world"), "--scale", "paper", "--seeds", "1"]
+    command += ["--text", "hashed", "--out", str(tmp_path / "out")]
+    step = Server.step
+
+    def interrupted(self: Server, result: RoundResult) -> None:
+        if self.state.round == 2:
+            raise KeyboardInterrupt
+        step(self, result)
+
+    monkeypatch.setattr(Server, "step", interrupted)
+    assert run(command) != 0
+    assert len(list((tmp_path / "out" / "measurements").glob("*.checkpoint"))) == 1
+    monkeypatch.setattr(Server, "step", step)
+    assert run(command) == 0
+    assert "resuming after round 2" in capsys.readouterr().err
+    assert len(json.loads((tmp_path / "out" / "privaterec-table-1.json").read_text())["rows"]) == 1
+
+
 def test_the_first_rounds_of_the_first_training_tell_how_long_all_will_take(
     task: TrainingTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,8 +174,8 @@ def test_the_first_rounds_of_the_first_training_tell_how_long_all_will_take(
     monkeypatch.setattr(progress, "LONG_SECONDS", -1.0)
     monkeypatch.setattr(progress, "notice", lines.append)
     scale = replace(ONE_ROUND, settings={**ONE_ROUND.settings, "rounds": 5})
-    two = [PaperCell(name, scale.method(name, "nrms")) for name in ("fedrec", "dp_fedrec")]
-    measure_plan("two", task, Plan(two, []), [0], MeasurementCache())
+    two = [PaperCell("a", scale.method("fedrec", "plm_nr", rate=rate), x=rate) for rate in (0.01, 0.02)]
+    measure_plan("two", task, Plan(two, [], "rate"), [0], MeasurementCache())
     assert [line.split(" about")[0] for line in lines] == ["2 rounds are left:"] * 2
     assert "with 1 more trainings" in lines[0]
     assert "more" not in lines[1]

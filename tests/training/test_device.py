@@ -40,9 +40,24 @@ def test_cuda_is_refused_where_there_is_none_and_auto_takes_what_is_there(monkey
     assert chosen_device() == torch.device("cpu")
 
 
-@pytest.mark.parametrize(("name", "changes"), [("nrms", {"heads": 2}), ("dkn", {"entity_size": 3}), ("npa", {})])
+CASES = {
+    "nrms": {"heads": 2},
+    "dkn": {"entity_size": 3},
+    "npa": {},
+    "naml": {"abstract_words": 7},
+    "fednewsrec": {"heads": 2, "filters": 8, "recent": 4},
+}
+
+
+def some_words(words):
+    """Where words have no values, some of them stand for those that differ."""
+    return words[: len(words) // 3], torch.empty_like(words)
+
+
+@pytest.mark.parametrize(("name", "changes"), CASES.items())
 def test_all_of_a_round_moves(monkeypatch, name, changes):
     """On torch's device without values, a tensor that was left on the processor stops the computation."""
+    monkeypatch.setattr("discreet.models.word_convolution.different_words", some_words)
     monkeypatch.setattr(device, "chosen_device", lambda: torch.device("meta"))
     monkeypatch.setattr("discreet.training.network.chosen_device", lambda: torch.device("meta"))
     table = make_table(reader_id=name == "npa")

@@ -5,6 +5,7 @@ Wu, Wu, An, Huang, Huang, Xie: Neural news recommendation with attentive multi-v
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -57,13 +58,33 @@ class NAML(NewsModel):
 
     def encode_articles(self, batch: ArticleBatch) -> Tensor:
         """The articles' vectors, from the views that each has."""
-        titles, copies = needed(batch.titles, "titles"), needed(batch.title_copies, "titles")
-        views: list[Tensor] = [self.title(self.words(titles), copies)]
-        there = [torch.ones_like(titles[..., 0])]
+        texts = [view.convolution.of_words(self.words, words) for view, words, _ in self._texts(batch)]
+        return self._pooled(texts, batch)
+
+    def encode_batches(self, batches: Sequence[ArticleBatch]) -> Tensor:
+        """The same for several batches, which share their words."""
+        views = zip(*(self._texts(batch) for batch in batches), strict=True)
+        texts = [each[0][0].convolution.of_texts(self.words, [words for _, words, _ in each]) for each in views]
+        return torch.cat([self._pooled(each, batch) for *each, batch in zip(*texts, batches, strict=True)])
+
+    def _texts(self, batch: ArticleBatch) -> list[tuple[TextView, Tensor, Tensor]]:
+        """Title and abstract: their view, words and copies."""
+        texts = [(self.title, needed(batch.titles, "titles"), needed(batch.title_copies, "titles"))]
         if self.abstract is not None:
             abstracts, copies = needed(batch.abstracts, "abstracts"), needed(batch.abstract_copies, "abstracts")
-            views.append(self.abstract(self.words(abstracts), copies))
-            there.append(abstracts.amax(-1).clamp(max=1))
+            texts.append((self.abstract, abstracts, copies))
+        return texts
+
+    def _pooled(self, texts: Sequence[Tensor], batch: ArticleBatch) -> Tensor:
+        """Vectors of articles from their texts' words in context, and from their categories."""
+        of_texts = self._texts(batch)
+        views: list[Tensor] = [
+            view.pooling(words, copies) for words, (view, _, copies) in zip(texts, of_texts, strict=True)
+        ]
+        there = [
+            torch.ones_like(of_texts[0][1][..., 0]),
+            *(words.amax(-1).clamp(max=1) for _, words, _ in of_texts[1:]),
+        ]
         for view, names in ((self.category, batch.category), (self.subcategory, batch.subcategory)):
             if view is not None:
                 numbers = needed(names, "categories and subcategories")
@@ -79,17 +100,12 @@ class NAML(NewsModel):
 
 
 class TextView(nn.Module):
-    """A text as one vector: convolution over its words' vectors, attention pooling."""
+    """A text as one vector: convolution over its words, attention pooling."""
 
     def __init__(self, settings: NAMLSettings) -> None:
         super().__init__()
         self.convolution = WordConvolution(settings.word_size, settings.size)
         self.pooling = AttentionPooling(settings.size, settings.query_size)
-
-    def forward(self, words: Tensor, copies: Tensor) -> Tensor:
-        """Texts' vectors [n, size] from their words' [n, words, word size]."""
-        vectors: Tensor = self.pooling(self.convolution(words), copies)
-        return vectors
 
 
 class NameView(nn.Module):

@@ -5,6 +5,7 @@ Wu, Wu, An, Huang, Huang, Xie: NPA: Neural news recommendation with personalized
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -56,9 +57,18 @@ class NPA(NewsModel):
 
     def encode_articles(self, batch: ArticleBatch) -> Tensor:
         """The articles' vectors, each for one reader."""
-        titles, copies = needed(batch.titles, "titles"), needed(batch.title_copies, "titles")
+        return self._pooled(self.title_convolution.of_words(self.words, needed(batch.titles, "titles")), batch)
+
+    def encode_batches(self, batches: Sequence[ArticleBatch]) -> Tensor:
+        """The same for several batches, which share their words."""
+        titles = [needed(batch.titles, "titles") for batch in batches]
+        texts = self.title_convolution.of_texts(self.words, titles)
+        return torch.cat([self._pooled(words, batch) for words, batch in zip(texts, batches, strict=True)])
+
+    def _pooled(self, words: Tensor, batch: ArticleBatch) -> Tensor:
+        """Vectors of titles from those of their words in context, each for one reader."""
         queries = self._queries(self.word_query, needed(batch.reader, "readers' numbers"))
-        vectors: Tensor = self.title_pooling(self.title_convolution.of_words(self.words, titles), copies, queries)
+        vectors: Tensor = self.title_pooling(words, needed(batch.title_copies, "titles"), queries)
         return vectors
 
     def encode_readers(self, clicks: Tensor, copies: Tensor, reader: Tensor | None = None) -> Tensor:

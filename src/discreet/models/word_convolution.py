@@ -53,7 +53,7 @@ class WordConvolution(nn.Module):
         is a sum of three vectors that are known. Texts that hardly repeat a word gain nothing from that.
         """
         every = torch.cat([texts[0].new_zeros(1), *(text.flatten() for text in texts)])
-        words, place = torch.unique(every, return_inverse=True)
+        words, place = different_words(every)
         if len(words) > REPEATED * len(every):
             return [self.of_words(table, text) for text in texts]
         listed = F.pad(words, (1, 0))  # the first stands for what is beyond both ends, the second for padding
@@ -67,6 +67,12 @@ class WordConvolution(nn.Module):
         sums = F.embedding_bag(torch.cat([_triples(part) for part in places]), given.view(-1, filters), mode="sum")
         parts = torch.split(F.relu(sums, inplace=True), sizes)
         return [part.view(*text.shape, filters) for part, text in zip(parts, texts, strict=True)]
+
+
+def different_words(words: Tensor) -> tuple[Tensor, Tensor]:
+    """The different ones in ascending order, and the place of each word among them."""
+    found: tuple[Tensor, Tensor] = torch.unique(words, return_inverse=True)
+    return found
 
 
 def _windows(words: Tensor) -> Tensor:
