@@ -60,7 +60,8 @@ def test_every_vector_and_every_answer_in_chromium(page: Any) -> None:
       const verdicts = wrongVerdicts(answers, await import("/web/device/check.js"));
       const { wrongRankings } = await import("/support/ranking_vectors.mjs");
       const ranked = await (await fetch("/vectors/ranking_vectors.json")).json();
-      const parts = await Promise.all(["personal", "ranking"].map((name) => import(`/web/device/${name}.js`)));
+      const names = ["personal", "ranking", "features"];
+      const parts = await Promise.all(names.map((name) => import(`/web/device/${name}.js`)));
       const found = { verdicts, rankings: wrongRankings(ranked, ...parts) };
       return { ...checkVectors(vectors, releases), notices: checkVectors(changed, releases).wrong.length, ...found };
     }""")

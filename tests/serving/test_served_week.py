@@ -25,6 +25,7 @@ from discreet.methods.method import TrainingTask
 from discreet.privacy.noise import SimulatedNoise
 from discreet.protocol.weight_cells import read_weights
 from discreet.serving.database_tables import exposure, open_engine
+from discreet.serving.learning.retrain import retrain
 from discreet.serving.learning.sum_popularity import article_text
 from discreet.serving.learning.sum_weights import learns_weights
 from discreet.serving.learning.window_store import WindowStore
@@ -201,6 +202,9 @@ def test_a_server_learns_the_weights_that_the_simulator_learns(tmp_path):
     status = week.service.status({})
     assert status["weights"]["learnt"]
     assert "learnt weights rank" in " ".join(status_lines(status))
+    retrain(week.service)
+    week.service.updater.rates.read()
+    assert week.service.updater.model.weights == found.weights
     week.close()
 
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from served_world import small_world
 
+from discreet.aggregation.sums import NoisySum
+from discreet.aggregation.task import DAY
 from discreet.cli import run
 from discreet.data.shown_articles import ShownArticles
 from discreet.edge.reader.device_catalogue import Article
@@ -15,15 +17,21 @@ from discreet.edge.reader.personal_scores import ReadArticle
 from discreet.edge.reader.publisher_terms import PublisherTerms
 from discreet.errors import DiscreetError
 from discreet.methods.front_page.front_page import FrontPage
-from discreet.methods.front_page.learnt_weights import WITH_POPULARITY
+from discreet.methods.front_page.learnt_weights import WITH_POPULARITY, weights_task
 from discreet.methods.run import Run
 from discreet.protocol.check import read
-from discreet.protocol.weight_cells import FEATURES
+from discreet.protocol.weight_cells import FEATURES, LATTICE, weight_cells
+from discreet.serving.learning.learnt_state import packed
+from discreet.serving.learning.model_versions import NewVersion
 from discreet.serving.learning.public_terms import PublicTerms, public_terms
+from discreet.serving.learning.window_learner import WindowLearner
+from discreet.serving.learning.window_store import Learnt, WindowStore
+from discreet.serving.public_tasks import window_file
 from discreet.serving.server import open_service
+from discreet.serving.status import status_lines
 
 LEARNT = WITH_POPULARITY * [1.5, 0.5, 2.0, -3.0, 1.2, 0.8]
-HOUR = 3600
+HOUR, START = 3600, 20_000 * DAY
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +99,69 @@ def test_a_device_scores_by_the_features_that_it_keeps_and_by_these_weights(serv
     ranked = rank(articles, [one.base for one in articles], history, (), terms)
     assert [one.score for one in ranked] == pytest.approx([scores[one.article.id] for one in ranked])
     assert features[:, :3].any(axis=0).all()
+
+
+class Released:
+    """Sums that speak against the first weights, and that a candidate gains by; asked again, they are the same."""
+
+    def __init__(self):
+        self.asked = []
+
+    def collect(self, task, window):
+        self.asked.append(window)
+        values = np.array([0, 0, 900, 0, 0, 0, 800 * (window > 0)]) * LATTICE
+        return NoisySum(values, task.guarantee(), 1000)
+
+
+def a_server(folder, clock):
+    """A server, of several perhaps, over one database, that learns weights."""
+    service = open_service(
+        None, None, database=folder / "s.sqlite", data=ShownArticles.of(small_world()), text="hashed", clock=clock
+    )
+    service.updater.step()
+    task = weights_task(0.1, start=START, windows=3, leader="https://n.example", helper="https://h.example")
+    released = Released()
+    return service, WindowLearner(service, [task], released, folder / "cells", clock), task, released
+
+
+def test_each_sum_is_used_once_and_a_rollback_rolls_weights_back(tmp_path):
+    now = [float(START)]
+    service, learner, task, released = a_server(tmp_path, lambda: now[0])
+    other, second, *_ = a_server(tmp_path, lambda: now[0])
+    store, version = WindowStore(service.store), service.model.version
+    slates = {"slate_days": np.arange(START // DAY, START // DAY + 3), "slates": np.full(3, 1e4)}
+    store.renew(Learnt(0, b""), packed(slates), NewVersion(version, START, 1, "many slates were shown"))
+    for window in range(2):
+        now[0] = task.begins(window + 1) + 1.0
+        for _ in range(2):
+            learner.close_windows()
+            second.close_windows()
+        cells = json.loads(window_file(tmp_path / "cells", task, window).read_bytes())["cells"]
+        assert (cells == weight_cells(WITH_POPULARITY, WITH_POPULARITY)) == (window == 0)
+        learner.learn()
+        assert len(released.asked) == window, "contributions still come in"
+        now[0] = float(task.sent_until(window))
+        for one in (learner, second, learner):
+            one.learn()
+        assert store.learnt(version).sums == window + 2
+    assert released.asked == [0, 1]
+    for one in (service, other):
+        one.updater.refresh()
+        one.updater.step()
+        ranking = one.updater.model
+        assert ranking.weights[2] > 1.5 * WITH_POPULARITY[2]
+        assert read("model", one.about().plain())["weights"]["category"] == ranking.weights[2]
+        assert ranking.version == version
+    told = " ".join(status_lines(service.status({})))
+    assert "Weights, 2 sums: learnt weights rank" in told
+    first = service.versions.listing()[-1].version
+    service.versions.rollback(first)
+    service.updater.refresh()
+    service.updater.step()
+    assert service.updater.model.weights == tuple(WITH_POPULARITY)
+    assert service.status({})["weights"] is None, "before any sum of them"
+    for one in (service, other):
+        one.close()
 
 
 def test_shares_leave_something_to_popularity():

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.edge.reader.device_catalogue import Article
-from discreet.edge.reader.local_ranking import rank
+from discreet.edge.reader.local_ranking import rank, shown_features
 from discreet.edge.reader.personal_scores import ReadArticle
 from discreet.edge.reader.publisher_terms import HistoryWeights, PublisherTerms
 from discreet.privacy.guarantee import Adjacency
@@ -33,6 +33,7 @@ SHARES = {
     ("gone", "x"): 1.0,
     ("news", "Ünï ⚽"): 1e-9,
 }
+BASE = HistoryWeights(mean=0.3, nearest=0.1, category=0.24, subcategory=0.42, recency=-0.15, popularity=1e-300)
 FRONT_PAGE = HistoryWeights(mean=0.30, nearest=0.10, category=0.24, subcategory=0.42)
 
 
@@ -59,6 +60,7 @@ def articles(count: int, dimension: int, seed: int) -> list[Article]:
             vectors[n].tobytes(),
             float(np.float32(rng.normal())) if n % 5 else 0.25,
             section=SECTIONS[n // 2 % len(SECTIONS)],
+            popularity=n % 4 / 8,
         )
         for n in range(count)
     ]
@@ -84,12 +86,14 @@ def case(name: str, clicks: int, asked: PublisherTerms, seed: int, size: int = 4
             {"category": category, "name": one, "share": share} for (category, one), share in asked.sections.items()
         ],
         "articles": [
-            [one.id, one.category, one.section, one.base, base64.b64encode(one.vector).decode()] for one in known
+            [one.id, one.category, one.section, one.base, base64.b64encode(one.vector).decode(), one.popularity]
+            for one in known
         ],
         "history": [[one.category, one.section, base64.b64encode(one.vector).decode()] for one in history],
         "read": sorted(gone),
         "order": [one.article.id for one in ranked],
         "scores": [one.score for one in ranked],
+        "features": shown_features(known[:20], history, asked).tolist(),
     }
 
 
@@ -106,6 +110,7 @@ def vectors() -> list[dict[str, Any]]:
         case("all weights at once, with sections", 33, terms(weights=every, sections=SHARES), 10),
         case("sections", 12, terms(sections=SHARES), 11),
         case("sections without a history", 0, terms(sections=SHARES), 12),
+        case("what a base score is made of", 8, terms(weights=BASE, sections=SHARES), 13),
         case("no public category", 12, terms(categories={}), 7),
         case("shares that sum to more than 1", 12, terms(categories={"sports": 0.9, "food": 0.9}), 8),
         case("the longest vectors", 6, terms(1024), 9, size=12),

@@ -21,7 +21,7 @@ from discreet.protocol.check import limits
 from discreet.serving.learning.model_versions import ModelVersions
 from discreet.serving.learning.quality_estimates import MeasuredWindow, differences, qualities
 from discreet.serving.learning.sum_weights import learnt_weights, weights_line
-from discreet.serving.learning.window_store import WindowStore
+from discreet.serving.learning.window_store import Learnt, WindowStore
 from discreet.serving.server_store import ServerStore
 
 TRIAL = "TRIAL: ONE PARTY RUNS BOTH AGGREGATORS AND SEES EVERYTHING. NO PROTECTION AGAINST THE PUBLISHER."
@@ -87,7 +87,7 @@ def read_status(
             "history": [version.to_json() for version in listed],
         },
         "tasks": [_counts(tasks.get(row["task"]), row) for row in counted],
-        "weights": None if latest is None else learnt_weights(windows.learnt(latest.model)),
+        "weights": None if latest is None else learnt_weights(_known(versions, windows, latest.model)),
         "quality": (quality or MeasuredQuality(store))(),
         "budget": budget(running.tasks if running and running.tasks else _latest(tasks.values())),
         "reports": store.count_reports(),
@@ -95,6 +95,12 @@ def read_status(
         if running is None
         else {"refused": dict(running.refused), "aggregators": dict(running.aggregators)},
     }
+
+
+def _known(versions: ModelVersions, windows: WindowStore, model: str) -> Learnt:
+    """What is known of a model; after a rollback, what was known then."""
+    chosen = versions.chosen(model)
+    return windows.learnt(model) if chosen is None else Learnt(*chosen)
 
 
 def _counts(task: Task | None, row: Mapping[str, Any]) -> dict[str, Any]:

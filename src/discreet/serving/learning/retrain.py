@@ -1,4 +1,4 @@
-"""Learn popularity again from the released sums that are kept, for another text source, weight or method version.
+"""Learn popularity and weights again from released sums that are kept, for another text source, weight or method.
 
 Nothing is asked of any reader, and nothing costs anything: the sums were released, and whatever is made of them is
 post-processing. The result is a model version like any other, and can be rolled back.
@@ -14,6 +14,7 @@ from discreet.errors import DiscreetError
 from discreet.progress import track
 from discreet.serving.learning.model_versions import NewVersion
 from discreet.serving.learning.sum_popularity import learnt_from
+from discreet.serving.learning.sum_weights import learns_weights
 from discreet.serving.learning.window_store import WindowStore
 from discreet.serving.public_model import PublicModel
 from discreet.serving.service import Service
@@ -37,12 +38,12 @@ def retrain(service: Service, clock: Callable[[], float] = time.time) -> Retrain
     """
     model, store = service.model, WindowStore(service.store)
     if not isinstance(model, PublicModel):
-        raise DiscreetError("sums teach popularity to front_page only: name a run of it, or none")
+        raise DiscreetError("sums teach popularity and weights to front_page only: name a run of it, or none")
     service.updater.step()
     before, latest = store.learnt(model.version), service.versions.listing(1)
-    sums = list(store.used())
+    sums = sorted(store.used(), key=lambda used: (used.closed.end, learns_weights(used.task)))
     if not sums:
-        raise DiscreetError("this database keeps no sum that popularity could be learnt from")
+        raise DiscreetError("this database keeps no sum that anything could be learnt from")
     state = b""
     for used in track(sums, "Learning from kept sums"):
         state = learnt_from(model, service.updater.snapshot, state, used)

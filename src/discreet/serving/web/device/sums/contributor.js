@@ -60,7 +60,8 @@ export class Contributor {
   /** The ids of the articles that count in the present window, or day where that is paid. */
   async counted() {
     const now = this.#now();
-    const current = (await this.#rows()).filter(({ task, period }) => period === periodOf(task, windowAt(task, now) - 1));
+    const articles = (await this.#rows()).filter(({ task }) => task.measure === "clicks by cell");
+    const current = articles.filter(({ task, period }) => period === periodOf(task, windowAt(task, now) - 1));
     return [...new Set(current.flatMap(({ counted }) => counted))];
   }
 
