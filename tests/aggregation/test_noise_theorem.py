@@ -33,13 +33,14 @@ def masses(some: Task, moved: np.ndarray, reach: int) -> np.ndarray:
 @pytest.mark.parametrize(
     ("max_total", "epsilon", "delta"), [(1, 1.0, 0), (3, 2.0, 0), (2, 0.7, 0), (3, 1.0, 1e-5), (4, 4.0, 1e-3)]
 )
-def test_every_reader_of_two_values_is_within_epsilon(max_total: int, epsilon: float, delta: float) -> None:
+@pytest.mark.parametrize("kind", [Kind.SUMVEC, Kind.SIGNEDVEC])
+def test_every_reader_of_two_values_is_within_epsilon(kind: Kind, max_total: int, epsilon: float, delta: float) -> None:
     """All vectors that a reader can contribute against none, by enumerating what one share's noise makes of them."""
-    some = audited_task(Kind.SUMVEC, 2, 2, max_total, epsilon, delta)
+    some = audited_task(kind, 2, 2, max_total, epsilon, delta)
     reach = int((12 if delta else 35) * float(some.noise_scale)) + 3
     worst = 0.0
-    for values in product(range(3), repeat=2):
-        if sum(values) <= max_total:
+    for values in product(range(some.min_value, 3), repeat=2):
+        if sum(map(abs, values)) <= max_total:
             pair = masses(some, np.array(values), reach), masses(some, np.zeros(2), reach)
             worst = max(worst, exact_epsilon(*pair, delta + 1e-12))
     assert 0.5 * epsilon < worst <= epsilon * (1 + 1e-9)

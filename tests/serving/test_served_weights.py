@@ -121,7 +121,7 @@ def a_server(folder, clock):
     service.updater.step()
     task = weights_task(0.1, start=START, windows=3, leader="https://n.example", helper="https://h.example")
     released = Released()
-    return service, WindowLearner(service, [task], released, folder / "cells", clock), task, released
+    return service, WindowLearner(service, [task], released, folder / "cells"), task, released
 
 
 def test_each_sum_is_used_once_and_a_rollback_rolls_weights_back(tmp_path):

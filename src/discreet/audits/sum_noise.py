@@ -55,12 +55,13 @@ class NoisySumView:
         field = task.prio3().circuit.field
         drawn = noise.random_bytes(8 * task.length)
         known_share = field.from_small(np.frombuffer(drawn, np.uint64) >> np.uint64(1))
-        reader = field.from_small(np.tile(np.array(self.values, np.uint64), runs))
+        measurement = self.task.measurement(self.task.checked(self.values))
+        reader = field.from_small(np.tile(np.asarray(measurement).astype(np.uint64), runs))
         honest_share = add_to_share(field, field.sub(reader, known_share), share_noise(task, noise))
         own = np.zeros(task.length, np.int64) if self.other is OtherAggregator.SILENT else share_noise(task, noise)
         total = field.add(honest_share, add_to_share(field, known_share, own))
         known = own if self.other is OtherAggregator.TELLS else 0
-        return (signed(field, total) - known).reshape(runs, -1)
+        return self.task.summed(signed(field, total) - known, 1).reshape(runs, -1)
 
 
 @dataclass(frozen=True)
@@ -103,10 +104,12 @@ def _register() -> None:
         (Kind.MULTIHOT, 4, 1, (1, 0, 1, 0), 1.0, 0.0),
         (Kind.SUMVEC, 3, 60, (20, 0, 40), 3.0, 0.0),
         (Kind.MULTIHOT, 4, 1, (1, 1, 1, 0), 3.0, 1e-5),
+        (Kind.SIGNEDVEC, 3, 60, (-20, 0, 40), 3.0, 0.0),
     ):
-        task = audited_task(kind, length, max_value, sum(values), epsilon, delta)
+        task = audited_task(kind, length, max_value, sum(map(abs, values)), epsilon, delta)
         scores = (Nearness(2 if delta else 1, (values, (0,) * length)),)
-        for other in OtherAggregator:
+        lying = [OtherAggregator.TELLS] if kind is Kind.SIGNEDVEC else list(OtherAggregator)
+        for other in lying:
             views = NoisySumView(task, values, other), NoisySumView(task, (0,) * length, other)
             examination = BlackBox(*views, runs=60_000, delta=delta, scores=scores)
             setting = f"{kind}, {task.noise} ε={epsilon:g}" + (f" δ={delta:g}" if delta else "") + f", {other}"

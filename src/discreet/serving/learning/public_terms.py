@@ -29,6 +29,7 @@ class PublicTerms:
         weights_share: The share of the day's ε with which the weights are learnt while serving; 0 keeps them.
         weights: Of the features, and of popularity, as a run has learnt them; None for the public ones.
         training: What these cost the readers of the run.
+        has_head: Whether the run has a head, which is not served.
     """
 
     text: str = "auto"
@@ -40,6 +41,7 @@ class PublicTerms:
     weights_share: float = 0.0
     weights: tuple[float, ...] | None = None
     training: Guarantee | None = None
+    has_head: bool = False
 
     def __post_init__(self) -> None:
         if self.quality + self.weights_share >= 1:
@@ -77,4 +79,5 @@ def public_terms(folder: Path) -> PublicTerms | None:
         60 * method.window_minutes,
         weights=None if weights is None else tuple(weights.tolist()),
         training=None if weights is None else run.guarantee,
+        has_head="head" in run.state,
     )
