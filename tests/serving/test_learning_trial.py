@@ -40,6 +40,7 @@ def test_a_run_of_front_page_says_how_it_is_served(front_page_run):
 def test_a_trial_with_both_aggregators_inside(front_page_run, tmp_path):
     (tmp_path / "feed.csv").write_text("id,title\n1,Harbour opens a new pier\n2,Choir sings in the square\n")
     flags = ["--feed", str(tmp_path / "feed.csv"), "--helper", "embedded", "--config", str(tmp_path / "arms.toml")]
+    flags += ["--weights-share", "0.2"]
     (tmp_path / "arms.toml").write_text(EXPERIMENT)
     (tmp_path / "token").write_text(TOKEN)
     flags += ["--exposure", "logged", "--admin-token-file", str(tmp_path / "token")]
@@ -49,9 +50,10 @@ def test_a_trial_with_both_aggregators_inside(front_page_run, tmp_path):
             model = httpx.get(f"{base}/v1/model").json()
             assert (model["kind"], model["ranking"]) == ("public", "local")
             assert any(LOUD in line and "ε = ∞" in line for line in model["words"])
-            task, quality = map(Task.from_json, httpx.get(f"{base}/v1/tasks").json()["tasks"])
+            task, quality, weights = map(Task.from_json, httpx.get(f"{base}/v1/tasks").json()["tasks"])
+            assert (weights.epsilon, weights.measure) == (0.1, "weights of features")
             ids.append((task.leader, task.helper, task.id))
-            assert (task.epsilon, task.window_seconds, task.leader) == (0.45, 1800, f"{base}/dap")
+            assert (task.epsilon, task.window_seconds, task.leader) == (0.35, 1800, f"{base}/dap")
             assert (quality.epsilon, quality.window_seconds, quality.measure) == (0.05, 86_400, "ranking quality")
             cells = httpx.get(f"{base}/v1/cells/{quality.cells}").json()["cells"]
             assert cells == quality_cells([f"{model['experiment']['id']}/{arm}" for arm in ("now", "half")])
