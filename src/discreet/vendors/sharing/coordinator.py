@@ -8,7 +8,7 @@ follows from the job alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,11 +22,10 @@ from discreet.vendors.sharing import plan
 from discreet.vendors.sharing.contributions import Integers
 from discreet.vendors.sharing.job import Feedback, ShareJob
 from discreet.vendors.sharing.releases import Question, Releases
-from discreet.vendors.sharing.sharing_budget import SharingBudget
-from discreet.vendors.sharing.sharing_rounds import Answered, Ask, Round
+from discreet.vendors.sharing.sharing_rounds import Course, Round
 from discreet.vendors.sharing.tasks import SharingTask
 
-COURSES: dict[Feedback, Callable[[Ask, SharingBudget, int], list[Answered]]] = {
+COURSES: dict[Feedback, Course] = {
     "explicit": plan.converse,
     "implicit": purchase_plan.converse,
 }

@@ -21,7 +21,7 @@ from discreet.vendors.sharing.contributions import Integers
 from discreet.vendors.sharing.plan import converse
 from discreet.vendors.sharing.reading import item_prior
 from discreet.vendors.sharing.sharing_budget import SharingBudget, usual_colluders
-from discreet.vendors.sharing.sharing_rounds import Answered, Round, Vendor
+from discreet.vendors.sharing.sharing_rounds import Answered, Course, Round, Vendor
 from discreet.vendors.vendor_method import Setting, VendorMethod
 
 
@@ -64,19 +64,8 @@ class Sharing(VendorMethod):
         return cls(epsilon, model=setting.model)
 
     def share(self, vendors: Sequence[Ratings], seed: int) -> Shared:
-        """All rounds, in simulation: the sum is formed in the open, and noise comes from the seed."""
-        check_horizontal(vendors)
-        budget = self.budget(len(vendors))
-        sources = np.random.SeedSequence(seed).spawn(len(vendors))
-        parties = [
-            Vendor(ratings, budget, SimulatedNoise(source)) for ratings, source in zip(vendors, sources, strict=True)
-        ]
-
-        def ask(asked: Round) -> Integers:
-            return np.asarray(sum(party.answer(asked).values for party in parties), dtype=np.int64)
-
-        answers = converse(ask, budget, len(vendors[0].items))
-        return Shared(tuple(answers), tuple(tuple(party.added) for party in parties))
+        """All rounds, in simulation."""
+        return simulate_rounds(vendors, self.budget(len(vendors)), converse, seed)
 
     def predictor(self, shared: Shared, recipient: int, own: Ratings, seed: int) -> FittedGibbs:
         """The vendor's own model, with what the others' statistics say as its prior."""
@@ -92,6 +81,21 @@ class Sharing(VendorMethod):
         """What the rounds may cost when so many take part."""
         colluders = usual_colluders(vendors) if self.colluders is None else self.colluders
         return SharingBudget(self.epsilon, self.delta, vendors, colluders)
+
+
+def simulate_rounds(vendors: Sequence[Ratings], budget: SharingBudget, course: Course, seed: int) -> Shared:
+    """A course of rounds in which sums are formed in the open, and noise comes from the seed."""
+    check_horizontal(vendors)
+    sources = np.random.SeedSequence(seed).spawn(len(vendors))
+    parties = [
+        Vendor(ratings, budget, SimulatedNoise(source)) for ratings, source in zip(vendors, sources, strict=True)
+    ]
+
+    def ask(asked: Round) -> Integers:
+        return np.asarray(sum(party.answer(asked).values for party in parties), dtype=np.int64)
+
+    answers = course(ask, budget, len(vendors[0].items))
+    return Shared(tuple(answers), tuple(tuple(party.added) for party in parties))
 
 
 def check_horizontal(vendors: Sequence[Ratings]) -> None:

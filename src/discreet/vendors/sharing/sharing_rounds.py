@@ -111,6 +111,8 @@ class Answered:
 
 Ask = Callable[[Round], Integers]
 """Has a round answered by all vendors and gives back the sum of the answers."""
+Course = Callable[[Ask, SharingBudget, int], list[Answered]]
+"""Asks one round after the other, within a budget, about so many items."""
 
 
 class Vendor:

@@ -15,7 +15,6 @@ from scipy.sparse import csr_array, vstack
 from discreet.data.ratings import Ratings
 from discreet.evaluation.recommendation import bought
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.noise import SimulatedNoise
 from discreet.vendors.implicit.ease import fit_rows
 from discreet.vendors.implicit.item_ranker import ItemRanker
 from discreet.vendors.implicit.ranking_method import RankingMethod
@@ -23,10 +22,8 @@ from discreet.vendors.implicit.sharing.purchase_plan import converse
 from discreet.vendors.implicit.sharing.purchase_reading import GramOfOthers, gram_of_others
 from discreet.vendors.implicit.tuning import ALL_MODELS, RankingModel, best_of
 from discreet.vendors.partition import Distribution, Level
-from discreet.vendors.sharing.contributions import Integers
 from discreet.vendors.sharing.sharing_budget import SharingBudget, usual_colluders
-from discreet.vendors.sharing.sharing_method import Shared, check_horizontal
-from discreet.vendors.sharing.sharing_rounds import Round, Vendor
+from discreet.vendors.sharing.sharing_method import Shared, simulate_rounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,20 +81,8 @@ class RankingSharing(RankingMethod):
         return Level.USER
 
     def share(self, vendors: Sequence[Ratings], seed: int) -> Shared:
-        """All rounds, in simulation: the sum is formed in the open, and noise comes from the seed."""
-        check_horizontal(vendors)
-        budget = self.budget(len(vendors))
-        sources = np.random.SeedSequence(seed).spawn(len(vendors))
-        parties = [
-            Vendor(purchases, budget, SimulatedNoise(source))
-            for purchases, source in zip(vendors, sources, strict=True)
-        ]
-
-        def ask(asked: Round) -> Integers:
-            return np.asarray(sum(party.answer(asked).values for party in parties), dtype=np.int64)
-
-        answers = converse(ask, budget, len(vendors[0].items))
-        return Shared(tuple(answers), tuple(tuple(party.added) for party in parties))
+        """All rounds, in simulation."""
+        return simulate_rounds(vendors, self.budget(len(vendors)), converse, seed)
 
     def predictor(self, shared: Shared, recipient: int, own: Ratings, seed: int) -> ItemRanker:
         """The best on own purchases: with the others' rows at some weight, or without them."""
