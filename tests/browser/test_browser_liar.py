@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from chromium import blank_page, files_only, open_device
+from chromium import blank_page, files_only, fresh_device, open_device
 
 WEEK = 604800
 
@@ -75,11 +75,8 @@ def test_the_devices_name_of_a_slate_is_the_protocols(page: Any) -> None:
     assert name == hashlib.sha256(content.encode()).hexdigest()[:32]
 
 
-@pytest.mark.parametrize("known", [9, 10])
-def test_a_slate_of_few_known_articles_takes_no_clicks(page: Any, known: int) -> None:
-    open_device(page)
-    slate = page.evaluate(
-        """async (known) => {
+def test_a_slate_of_few_known_articles_takes_no_clicks(page: Any) -> None:
+    script = """async (known) => {
       const honest = publisher.recommend({ limit: known });
       const made = Array.from({ length: 20 }, (_, n) => ({ id: `made-up-${n}`, base: 1 }));
       publisher.recommend = () => ({ ...honest, articles: [...honest.articles, ...made] });
@@ -88,21 +85,27 @@ def test_a_slate_of_few_known_articles_takes_no_clicks(page: Any, known: int) ->
       window.now += 604800;
       await device.releaseDue();
       return front.slate;
-    }""",
-        known,
-    )
-    assert (slate is None) == (known < 10)
-    assert ("label" in [report["kind"] for report in reports(page)]) == (known >= 10)
+    }"""
+    for known in (9, 10):
+        fresh_device(page, known)
+        slate = page.evaluate(script, known)
+        assert (slate is None) == (known < 10)
+        assert ("label" in [report["kind"] for report in reports(page)]) == (known >= 10)
 
 
-@pytest.mark.parametrize(
-    "lie",
-    [{"topic": 1.5}, {"topic": 6}, {"topic": 1e30}, {"vector": "AAAA"}, {"id": "N4"}, {"title": 3}, {"category": None}],
-)
-def test_a_malformed_article_is_refused_before_anybody_can_click_it(page: Any, lie: dict[str, Any]) -> None:
-    open_device(page)
-    said = page.evaluate(
-        """async (lie) => {
+LIES = [
+    {"topic": 1.5},
+    {"topic": 6},
+    {"topic": 1e30},
+    {"vector": "AAAA"},
+    {"id": "N4"},
+    {"title": 3},
+    {"category": None},
+]
+
+
+def test_a_malformed_article_is_refused_before_anybody_can_click_it(page: Any) -> None:
+    script = """async (lie) => {
       publisher.articles.push({ ...publisher.articles[39], id: "N40", base: 0 });
       Object.assign(publisher.articles[3], lie);
       await device.refresh();
@@ -111,12 +114,13 @@ def test_a_malformed_article_is_refused_before_anybody_can_click_it(page: Any, l
       window.now += 604800;
       await device.releaseDue();
       return problem;
-    }""",
-        lie,
-    )
-    assert "catalogue" in said or "not as agreed" in said
-    assert page.evaluate("() => device.status().articles") == 40, "whole or not at all"
-    assert [report["kind"] for report in reports(page)] == ["sketch"]
+    }"""
+    for lie in LIES:
+        fresh_device(page, lie)
+        said = page.evaluate(script, lie)
+        assert "catalogue" in said or "not as agreed" in said, lie
+        assert page.evaluate("() => device.status().articles") == 40, f"{lie}: whole or not at all"
+        assert [report["kind"] for report in reports(page)] == ["sketch"], lie
 
 
 def test_a_page_that_is_not_what_its_name_says_changes_nothing(page: Any) -> None:
@@ -190,9 +194,8 @@ def test_an_opened_category_means_the_articles_that_were_in_it(page: Any) -> Non
     assert page.evaluate("() => device.categories().find((entry) => entry.isOpen).later") == 0
 
 
-@pytest.mark.parametrize(
-    ("terms", "words"),
-    [
+def test_terms_that_make_a_promise_empty_are_refused_in_plain_words(page: Any) -> None:
+    lies: list[tuple[dict[str, Any], str]] = [
         ({"schedule": {"start": "2026-01-01T00:00:00+00:00", "length_seconds": 3600}}, "a day at least"),
         ({"schedule": {"start": "2036-01-01T00:00:00+00:00", "length_seconds": WEEK}}, "not begun"),
         ({"schedule": {"start": "2026-02-30T00:00:00+00:00", "length_seconds": WEEK}}, "not begun"),
@@ -202,13 +205,12 @@ def test_an_opened_category_means_the_articles_that_were_in_it(page: Any) -> Non
         ({"vectors": {"dimension": 8, "scale": 1, "unit": 1, "centre": []}}, "fit together"),
         ({"topics": 1}, "topics"),
         ({"api": 2}, "another language"),
-    ],
-)
-def test_terms_that_make_a_promise_empty_are_refused_in_plain_words(page: Any, terms: Any, words: str) -> None:
-    open_device(page, **terms)
-    assert page.evaluate("() => device.model") is None
-    assert words in problem(page)
-    assert page.evaluate("() => publisher.sent.map((request) => request.url)") == ["/v1/model"]
+    ]
+    for terms, words in lies:
+        fresh_device(page, terms, **terms)
+        assert page.evaluate("() => device.model") is None, terms
+        assert words in problem(page)
+        assert page.evaluate("() => publisher.sent.map((request) => request.url)") == ["/v1/model"]
 
 
 def test_topics_of_single_articles_make_no_sketch(page: Any) -> None:
@@ -263,33 +265,27 @@ def test_nothing_is_echoed_and_nothing_handed_out_outlives_forgetting(page: Any)
     assert "tracked" not in kept
 
 
-@pytest.mark.parametrize(
-    ("status", "body", "kept"),
-    [
+def test_reports_are_kept_until_they_are_taken_or_refused_for_good(page: Any) -> None:
+    answers = [
         (201, "{}", 0),
         (200, "what?", 0),
         (409, '{"error": "known"}', 0),
         (422, '{"error": "no"}', 0),
         (409, "a proxy's page", 1),
         *((status, '{"error": "no"}', 1) for status in (400, 403, 404, 413, 429, 500)),
-    ],
-)
-def test_reports_are_kept_until_they_are_taken_or_refused_for_good(
-    page: Any, status: int, body: str, kept: int
-) -> None:
-    open_device(page)
-    page.evaluate(
-        """async ([status, body]) => {
+    ]
+    script = """async ([status, body]) => {
       await device.clicked("N3");
       window.now += 604800;
       publisher.report = () => [status, body];
       await device.releaseDue();
       publisher.sent = [];
       await device.releaseDue();
-    }""",
-        [status, body],
-    )
-    assert len(page.evaluate("() => publisher.sent")) == kept
+      return publisher.sent.length;
+    }"""
+    for status, body, kept in answers:
+        fresh_device(page, (status, body))
+        assert page.evaluate(script, [status, body]) == kept, (status, body)
 
 
 def test_one_refusal_does_not_stop_other_reports(page: Any) -> None:
