@@ -1,6 +1,7 @@
 """Sharing by a leader and a helper: the simulator's totals, refusals, and the commands from files to predictions."""
 
 import json
+import typing
 from dataclasses import replace
 
 import numpy as np
@@ -8,16 +9,22 @@ import pytest
 from sharing_consortium import Consortium, job_for, parts, write_csv
 
 from discreet.aggregation.dap.hpke import generate_key
+from discreet.aggregation.secure_sum.keys import SIGNATURE_BYTES
+from discreet.aggregation.secure_sum.masks import signed
+from discreet.aggregation.split_sum import SplitShare
+from discreet.aggregation.split_sum.helper_request import HelperRequest
 from discreet.aggregation.split_sum.split_helper import SplitHelper
+from discreet.aggregation.split_sum.split_shares import SEALED_BYTES
 from discreet.cli import run
 from discreet.data.synthetic import purchases_world, write_purchases
 from discreet.data.synthetic.rating_world import ratings_world
 from discreet.edge.node.host import Host
-from discreet.edge.vendor.sharing_node import job_opener
+from discreet.edge.vendor.contribution_record import ContributionRecord
+from discreet.edge.vendor.sharing_node import BOOK, job_opener
 from discreet.errors import DiscreetError, InputError
 from discreet.nodes import SecureSums, SplitSums
 from discreet.nodes.helper_folder import open_helper
-from discreet.nodes.requests import purpose
+from discreet.nodes.requests import purpose, read_answer
 from discreet.privacy.guarantee import Adversary
 from discreet.vendors.sharing import Sharing
 from discreet.vendors.sharing.coordinator import share_over, share_over_nodes
@@ -130,3 +137,26 @@ def test_mistakes_are_told_in_one_line(data, tmp_path, capsys):
     assert "keygen" in capsys.readouterr().err
     with pytest.raises(InputError, match=r"helper\.key"):
         open_helper(tmp_path)
+
+
+def test_nothing_but_shares_leaves_a_vendor_and_nothing_but_sealed_seeds_reaches_the_helper(data, job, tmp_path):
+    class Recorded(WithHelper):
+        answers: typing.ClassVar[list[bytes]] = []
+
+        def ask(self, requests, timeout):
+            came = super().ask(requests, timeout)
+            self.answers.extend(came.values())
+            return came
+
+    nodes, asked = Recorded(data, tmp_path / "nodes", 3), []
+    helper = nodes.helper()
+    share_over(
+        nodes, nodes.roster, job, tmp_path / "out", 0.4, lambda request: asked.append(request) or helper(request)
+    )
+    shares = [SplitShare.from_bytes(read_answer(answer).message) for answer in nodes.answers]
+    given = {n: ContributionRecord(tmp_path / "nodes" / str(n) / BOOK).given(job) for n in nodes.roster}
+    for number, share in enumerate(shares):
+        values = given[share.party][number // 3].values
+        assert not (signed(share.masked) == values).any(), "by chance in one of 2^64 cases"
+    sizes = {len(parcel) for request in asked for _, parcel in HelperRequest.from_bytes(request).seeds}
+    assert sizes == {SEALED_BYTES + SIGNATURE_BYTES}
