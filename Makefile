@@ -25,7 +25,7 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)  ## A server, 300 devices that read for a week, a report, and a page to read (Ctrl-C ends it)
 	$(BIN)/discreet demo
 
-# One thread each: two workers fill two cores, and sums have the same order in every process.
+# One thread each: workers share the cores, and sums have the same order in every process.
 test test-long test-slow test-wheel: export OMP_NUM_THREADS ?= 1
 # Tests start many processes; each would compile all of the package and of the tests again, where nothing is kept.
 unexport PYTHONDONTWRITEBYTECODE
@@ -35,6 +35,7 @@ STUTTERING := \
 	tests/browser/test_browser_tabs.py::test_three_tabs_make_one_label_and_one_sketch \
 	tests/browser/test_browser_tabs.py::test_forgetting_in_one_tab_clears_the_others
 
+# A worker waits for a quarter of its time, for pages, processes and disks: three fill two cores.
 test: $(READY)  ## All tests but long and slow ones; with BUSY=yes the long ones too, those that wait for something at low priority next to the others, and some stutter
 ifeq ($(BUSY),yes)
 	@nice -n 5 $(BIN)/pytest -n 2 --dist worksteal -m 'waits and not slow' -o cache_dir=.venv/waits > .venv/busy.log 2>&1 & waiting=$$!; \
@@ -47,7 +48,7 @@ ifeq ($(BUSY),yes)
 	exit $$((others + waited))
 	$(BIN)/pytest -n 2 --stutter $(STUTTERING)
 else
-	$(BIN)/pytest -n 2 --dist worksteal -m 'not slow and not long'
+	$(BIN)/pytest -n 3 --dist worksteal -m 'not slow and not long'
 endif
 
 test-long: $(READY)  ## Servers, browsers, kills and attacks that take many seconds each; with BUSY=yes they are among all others
