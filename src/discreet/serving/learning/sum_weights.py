@@ -52,8 +52,7 @@ def weights_after(first: NDArray[np.float64], known: Arrays, slate_clicks: float
     if at is None:
         raise DiscreetError(f"window {used.closed.window} of {used.task.name} has no cells of weights")
     contributions = used.found.contributions or 0
-    slates = dict(zip(*(known.get(name, np.zeros(0)).tolist() for name in ("slate_days", "slates")), strict=True))
-    clicking = clicking_readers(contributions, slate_clicks, slates.get(_day(used.closed), 0.0))
+    clicking = clicking_readers(contributions, slate_clicks, _slates(known).get(_day(used.closed), 0.0))
     posterior = WeightPosterior.of(known, first)
     pull = used.found.values.astype(np.float64) * (MAX_PULL / used.task.max_value)
     posterior.update(pull, pull_variance(used.task), np.array(at[0]), clicking)
@@ -63,7 +62,7 @@ def weights_after(first: NDArray[np.float64], known: Arrays, slate_clicks: float
 
 def slates_after(known: Arrays, closed: ClosedWindow, slates: float) -> Arrays:
     """How many slates each of the latest days had, after one more window of popularity."""
-    days = dict(zip(*(known.get(name, np.zeros(0)).tolist() for name in ("slate_days", "slates")), strict=True))
+    days = _slates(known)
     days[_day(closed)] = days.get(_day(closed), 0.0) + slates
     kept = sorted(days)[-_KEPT_DAYS:]
     return {"slate_days": np.array(kept, np.int64), "slates": np.array([days[day] for day in kept])}
@@ -99,6 +98,11 @@ def weights_line(found: Mapping[str, Any]) -> str:
         f" {found['max_chi_squared']:.1f} there is a candidate), its gain in AUC, summed over readers,"
         f" {found['gain']:+.1f} (beyond {found['least_gain']:.1f} it ranks)."
     )
+
+
+def _slates(known: Arrays) -> dict[int, float]:
+    """How many slates each of the latest days had."""
+    return dict(zip(*(known.get(name, np.zeros(0)).tolist() for name in ("slate_days", "slates")), strict=True))
 
 
 def _day(closed: ClosedWindow) -> int:
