@@ -3,8 +3,8 @@
     python benchmarks/bench_client_cost.py [--clients 64] [--only 1,2,4] [--threads 2]
 
 Processor time counts other work on the machine little; time of the clock means something on a quiet machine only, and
-there says what the threads are worth. Where gradients are only added (`summed`), clients share articles; where each is
-clipped, each has a backward pass of its own. The peer is simra/FedNewsRec's client, timed on two cores.
+there says what the threads are worth. Where gradients are only added (`summed`), clients share articles and words;
+where each is clipped, each has a backward pass of its own. The peer is simra/FedNewsRec's client, timed on two cores.
 """
 
 from __future__ import annotations
