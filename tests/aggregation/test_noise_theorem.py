@@ -67,6 +67,7 @@ def test_a_year_of_days_costs_what_the_accountant_says() -> None:
     assert compose(days).epsilon(1e-6) == pytest.approx(4.6, abs=0.15)
 
 
+@pytest.mark.long
 def test_audits_hold_with_an_honest_and_with_a_lying_aggregator() -> None:
     findings = run(selected(["sums"]))
     assert [finding.audit.name for finding in findings if not finding.holds] == []

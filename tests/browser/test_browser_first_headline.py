@@ -90,6 +90,7 @@ def run(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
+@pytest.mark.long
 def test_a_headline_comes_before_the_rest_of_the_catalogue(browser: Any, run: Path) -> None:
     with serving(filled(run, SOME)) as address:
         _, size = first_visit(browser, address)

@@ -120,6 +120,7 @@ def test_a_lifetime_includes_what_serving_sends(calibration):
     assert served.claimed_epsilon == training.claimed_epsilon
 
 
+@pytest.mark.long
 def test_trainings_side_by_side_give_what_they_give_one_after_the_other(tmp_path):
     task = TrainingTask(news_world(30, seed=3), "hashed")
     methods = list(variants(["popularity", "fedrec", "fcf"], {"model": "nrms", "rounds": 2, "fraction": 0.2}, []))
