@@ -6,11 +6,11 @@ from discreet.experiments.drawing import FAINT, MARKERS, SERIES, drawing, svg_of
 from discreet.experiments.live_week.played_week import PlayedWeek, arm_name
 from discreet.serving.learning.quality_estimates import Quality
 
-_METRICS = (("clicks", "views with a click among the first ten"), ("auc", "AUC of what was shown"))
+_METRICS = (("clicks", "views with a click"), ("auc", "AUC of what was shown"))
 
 
 def week_curve_svg(week: PlayedWeek, name: str = "week") -> str:
-    """The curves, as an SVG that can stand in a page."""
+    """The curves, as an SVG that can stand in a page; a click counts among the first ten of a view."""
     with drawing(6.8, 2.9) as figure:
         for place, (metric, label) in enumerate(_METRICS, start=1):
             axes = figure.add_subplot(1, len(_METRICS), place)
