@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from multiprocessing import resource_tracker
 from multiprocessing.process import BaseProcess
 from typing import Any
 
@@ -14,15 +15,12 @@ from typing import Any
 def start_process(work: Callable[..., None], *given: Any) -> BaseProcess:
     """Run `work`, a function of a module, in a process of its own, which starts afresh."""
     process = multiprocessing.get_context("spawn").Process(target=_run, args=(work, given), daemon=True)
-    handler = signal.getsignal(signal.SIGINT)
-    is_main = threading.current_thread() is threading.main_thread()
-    if is_main:  # a process inherits what is ignored, from its first moment on
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource_tracker.ensure_running()  # to start it would end the block
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # a process inherits it, from its first moment
     try:
         process.start()
     finally:
-        if is_main:
-            signal.signal(signal.SIGINT, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)  # Ctrl-C meanwhile comes now
     return process
 
 

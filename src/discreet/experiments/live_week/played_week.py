@@ -5,7 +5,7 @@ The clock stands still while something is at work, so a slow machine takes longe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -73,8 +73,8 @@ def play_week(
     days, visits, contributions = [], 0, 0
     a_day = DAY // site.tasks[0].window_seconds
     for window in track(range(site.tasks[0].windows), f"{len(paper.appeal.readers)} devices read for a week"):
-        for came, sent in _play_window(site, devices, paper, window):
-            visits, contributions = visits + came, contributions + sent
+        came, sent = _play_window(site, devices, paper, window)
+        visits, contributions = visits + came, contributions + sent
         if (window + 1) % a_day == 0:
             number = (window + 1) // a_day
             measured = [one for one in _measured(site) if one.window == number - 1]
@@ -85,18 +85,20 @@ def play_week(
     return PlayedWeek(tuple(days), tuple(found.values()), tuple(differences(found, len(days))))
 
 
-def _play_window(site: LiveSite, devices: ReadingDevices, paper: LocalPaper, window: int) -> Iterator[tuple[int, int]]:
+def _play_window(site: LiveSite, devices: ReadingDevices, paper: LocalPaper, window: int) -> tuple[int, int]:
+    """How often readers came, and how many contributions arrived."""
     task = site.tasks[0]
     begin, end = task.begins(window), task.begins(window + 1)
     site.publish(paper, begin)
-    yield devices.read(begin, end), 0
+    came = devices.read(begin, end)
     site.clock.now = end + 0.5
     site.learner.close_windows()
     sending = task.sent_until(window) - 1.0  # whenever devices draw, they have drawn by then
     site.clock.now = sending
-    yield 0, devices.contribute(sending)
+    sent = devices.contribute(sending)
     site.clock.now = float(task.sent_until(window))
     site.learner.learn()
+    return came, sent
 
 
 def arm_name(arm: str) -> str:
