@@ -175,6 +175,7 @@ def _where(guarantee: Guarantee) -> str:
         Adversary.SERVER: "the server sees",
         Adversary.OTHER_VENDORS: "the other vendors see",
         Adversary.OTHER_VENDORS_AND_AGGREGATOR: "the other vendors and one aggregator see",
+        Adversary.BOTH_AGGREGATORS: "two aggregators together see",
         Adversary.OUTSIDER: "an outsider sees",
         Adversary.BLIND_SERVER: "a server that does not know who takes part sees",
         Adversary.PUBLISHER_AND_AGGREGATOR: "the publisher and one aggregator see",
