@@ -26,7 +26,8 @@ LATTICE = 2**16
 LENGTH = len(FEATURES) + 1
 
 _GAIN = "gain"
-_NUMBER = "(-?[0-9]{1,7}(?:[.][0-9]{1,25})?(?:e-?[0-9]{1,3})?)"
+_NUMBER = "(-?[0-9]{1,7}(?:[.][0-9]{1,25})?(?:e-?[0-9]{1,2})?)"
+"""Two digits of an exponent: no product of such a weight with a feature is infinite."""
 _CELL = re.compile(f"([a-z]+) {_NUMBER} {_NUMBER}")
 
 

@@ -11,6 +11,7 @@ from scipy import stats
 import discreet as d
 from discreet.audits.front_page import WeightsCost, audited_log
 from discreet.data.synthetic import news_world
+from discreet.edge.reader.sums.weight_pull import reader_pulls
 from discreet.errors import DiscreetError
 from discreet.methods.front_page.history_features import device_features
 from discreet.methods.front_page.learnt_weights import (
@@ -27,7 +28,7 @@ from discreet.methods.front_page.weights import FISHER
 from discreet.methods.method import TrainingTask
 from discreet.privacy.guarantee import Scope
 from discreet.privacy.noise import SimulatedNoise, rounded_up
-from discreet.protocol.weight_cells import UNITS
+from discreet.protocol.weight_cells import FEATURES, LATTICE, MAX_TOTAL, UNITS, read_weights
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +68,17 @@ def rows_of(clicks):
 @pytest.mark.parametrize("clicks", [0, 1, 2])
 def test_a_contribution_is_at_most_as_long_as_the_noise_is_made_for(clicks):
     assert max(np.abs(row).sum() for row in rows_of(clicks).values()) <= SENSITIVITY == weights_task(1.0).total
+
+
+def test_whatever_weights_a_list_names_the_bound_holds():
+    def named(weight):
+        return read_weights([*(f"{name} {weight} -{weight}" for name in FEATURES), "gain"])
+
+    assert named("9999999e999") is None
+    at, reference = map(np.array, named("9999999e99"))
+    shown, clicked = np.random.default_rng(0).normal(size=(5, len(FEATURES))), np.arange(5) == 1
+    found = reader_pulls(shown, clicked, np.array([0, 5]), np.array([0]), at, reference, LATTICE)
+    assert 0 < np.abs(found).sum() <= MAX_TOTAL * LATTICE
 
 
 def test_a_reader_without_clicks_contributes_zeros_and_moves_nobody_else():

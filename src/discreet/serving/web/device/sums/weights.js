@@ -7,7 +7,7 @@ import { FEATURES } from "../features.js";
 import { nothing } from "./task.js";
 
 const UNITS = [1.2, 1.4, 0.8, 0.9, 0.9, 0.4], MAX_PULL = 4, TENTH = 0.1;
-const NUMBER = "(-?[0-9]{1,7}(?:[.][0-9]{1,25})?(?:e-?[0-9]{1,3})?)", CELL = new RegExp(`^([a-z]+) ${NUMBER} ${NUMBER}$`);
+const NUMBER = "(-?[0-9]{1,7}(?:[.][0-9]{1,25})?(?:e-?[0-9]{1,2})?)", CELL = new RegExp(`^([a-z]+) ${NUMBER} ${NUMBER}$`);
 
 /** The values of a day, from views {clicked, features}; zeros where nothing was clicked, or the cells are not those of weights. */
 export function weightsPull(task, { views, places }, left) {
