@@ -82,7 +82,7 @@ def main() -> int:
     vectors = random.normal(size=(options.candidates + 50, 384)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     category = random.integers(0, 15, len(vectors))
-    public = PublicArticles(vectors, 0.1, category, np.full(15, 1 / 15), np.zeros((len(vectors), 1)))
+    public = PublicArticles(vectors, 0.1, category, np.full(15, 1 / 15), np.zeros((len(vectors), 1)), vectors[0])
     history = np.arange(50, dtype=np.int32)
     candidates = np.arange(50, len(vectors), dtype=np.int32)
 

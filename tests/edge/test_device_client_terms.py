@@ -43,6 +43,10 @@ class TestOtherTerms:
             ({"schedule": {"start": "2026-02-31T00:00:00+00:00", "length_seconds": WEEK}}, "no date"),
             ({"schedule": {"start": "2099-01-01T00:00:00+00:00", "length_seconds": WEEK}}, "begins on 2099"),
             ({"vectors": {"dimension": 8, "scale": 0.1, "unit": 1.0, "centre": [0.0]}}, "1 numbers"),
+            (
+                {"vectors": {"dimension": 1, "scale": 0.1, "unit": 1.0, "centre": [0.0], "head": [1.0]}},
+                "the publisher's head has 1 numbers",
+            ),
             ({"api": 1}, "model.api"),
         ],
     )

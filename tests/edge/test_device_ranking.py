@@ -53,6 +53,7 @@ def test_a_device_scores_as_the_method_does(clicks: int) -> None:
         category=np.array([CATEGORIES.index(one.category) for one in known]),
         share=np.array(list(shares.values())),
         text=np.zeros((len(known), 0)),
+        centre=np.zeros(DIMENSION, np.float32),
     )
     history = np.arange(clicks, dtype=np.int32)
     weights = [PUBLIC_WEIGHTS[FEATURES.index(name)] for name in ("mean", "nearest", "category")]

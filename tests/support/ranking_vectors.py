@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,8 @@ def case(name: str, clicks: int, asked: PublisherTerms, seed: int, size: int = 4
             "scale": asked.vector_scale,
             "unit": asked.vector_unit,
             "centre": asked.centre,
+            "negative": asked.negative,
+            "head": asked.head,
         },
         "categories": [{"name": one, "share": share} for one, share in asked.categories.items()],
         "sections": [
@@ -100,6 +103,7 @@ def case(name: str, clicks: int, asked: PublisherTerms, seed: int, size: int = 4
 def vectors() -> list[dict[str, Any]]:
     others = HistoryWeights(interest=2.5)
     every = HistoryWeights(interest=-0.7, mean=1.3, nearest=0.4, category=-0.5, subcategory=0.9)
+    head = tuple(round(0.3 * (-1) ** i - 0.1 * i, 2) for i in range(5))
     return [
         case("no history", 0, terms(), 1),
         case("one click without a vector", 1, terms(), 2),
@@ -113,6 +117,9 @@ def vectors() -> list[dict[str, Any]]:
         case("what a base score is made of", 8, terms(weights=BASE, sections=SHARES), 13),
         case("no public category", 12, terms(categories={}), 7),
         case("shares that sum to more than 1", 12, terms(categories={"sports": 0.9, "food": 0.9}), 8),
+        case("a head", 9, terms(weights=replace(FRONT_PAGE, head=1.5), sections=SHARES, head=head), 14),
+        case("a head alone, and interest", 20, terms(weights=replace(others, head=-1.0), head=head, negative=2), 15),
+        case("a head without a history", 0, terms(weights=replace(FRONT_PAGE, head=1.0), head=head), 16),
         case("the longest vectors", 6, terms(1024), 9, size=12),
     ]
 

@@ -94,7 +94,7 @@ class StandInModel:
         terms = (Unit.CLICK, adjacency, Adversary.SERVER, Scope.LIFETIME, Status.PROVED)
         return Guarantee(self.epsilon_sketch + self.epsilon_label, 0.0, *terms, "one-shot click reports")
 
-    def coordinates(self, vectors):
+    def coordinates(self, vectors, topics=()):
         found = (vectors @ self._axes.T).astype(np.float32)
         return np.pad(found, ((0, 0), (0, COORDINATES - found.shape[1])))
 

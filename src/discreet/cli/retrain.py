@@ -48,6 +48,7 @@ def retrain(
             popularity_weight=terms.popularity_weight,
             weights=terms.weights,
             training=terms.training,
+            head=terms.head,
             reports=False,
         )
         try:

@@ -217,8 +217,8 @@ def serve(
         worker = become_worker(workers)
     terms = PublicTerms(text) if run is None else public_terms(run)
     terms = None if terms is None else replace(terms, quality=quality, weights_share=weights_share)
-    if terms is not None and terms.has_head and not as_json:
-        say("The head of this run is not served: devices rank by its weights and by popularity.")
+    if terms is not None and terms.unserved and not as_json:
+        say(f"The head of this run is not served: {terms.unserved}.")
     experiment = click.get_current_context().meta.get(EXPERIMENT)
     if terms is not None and ranking is not RankingChoice.local:
         raise DiscreetError(f"--ranking {ranking.value} needs a RUN of click_reports; here devices rank by themselves")
@@ -253,6 +253,7 @@ def serve(
         popularity_weight=1.0 if terms is None else terms.popularity_weight,
         weights=None if terms is None else terms.weights,
         training=None if terms is None else terms.training,
+        head=None if terms is None else terms.head,
         sums=() if sums is None else sums.words,
         experiment=experiment,
         tasks=() if sums is None else sums.leader.tasks,

@@ -126,7 +126,7 @@ def document(
 ) -> dict[str, Any]:
     """All fields of /v1/model."""
     guarantee = model.guarantee()
-    topics = len(model.space)
+    topics, head = len(model.space), getattr(model, "head_weights", ())
     volume = bytes_a_day(snapshot, catalogue, topics, offer.shortlist_size)
     cost = {"local": 0.0, "shortlist": model.epsilon_sketch, "server": model.epsilon_sketch}
     return {
@@ -162,6 +162,7 @@ def document(
             "unit": float(getattr(model, "unit", 1.0)),
             "centre": [float(x) for x in model.centre],
             "negative": int(getattr(model, "negative", 0)),
+            **({"head": [float(x) for x in head]} if len(head) else {}),
         },
         "weights": {name: float(model.device_weights.get(name, 0.0)) for name in FEATURES},
         "categories": category_shares(snapshot) if model.device_weights.get("category") else [],

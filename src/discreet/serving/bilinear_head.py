@@ -155,7 +155,7 @@ class BilinearHead(DeviceOnly):
         named = [row.get(both[self.by_section], 0) for both in topics] or [0] * len(titles)
         return np.asarray(texts @ self.text_basis + self.topic_basis[named], dtype=np.float32)
 
-    def coordinates(self, vectors: Floats) -> Floats:
+    def coordinates(self, vectors: Floats, topics: Sequence[tuple[str, str]] = ()) -> Floats:
         """In which the score of two articles is a sum of products, the last of them negative."""
         return np.asarray(vectors @ self._directions[0], dtype=np.float32)
 

@@ -80,8 +80,8 @@ class Served(Protocol):
         """A vector for each article, from its title and, where they matter, from its category and section."""
         ...
 
-    def coordinates(self, vectors: Floats) -> Floats:
-        """A few numbers for each article, with which devices rank by themselves."""
+    def coordinates(self, vectors: Floats, topics: Sequence[tuple[str, str]] = ()) -> Floats:
+        """A few numbers for each article, with which devices rank by themselves; topics as for `title_vectors`."""
         ...
 
     def article_scores(self, vectors: Floats, categories: Sequence[str]) -> Floats:

@@ -1,7 +1,8 @@
 """The model of `front_page`, with or without a run: public weights over public text, and popularity from noised sums.
 
 The device ranks by the base and by what it makes of its own history (`edge.reader.personal_scores`). The weights are
-those of `front_page`, which were fitted to generated worlds: no click has a part in them. The base is recency and
+those of `front_page`, which were fitted to generated worlds: no click has a part in them. A run can bring weights and a
+head (`front_page_head`) that it has learnt. The base is recency and
 popularity, a log rate that sums have taught (`serving.learning`). Before any sum has come it is the same for all.
 """
 
@@ -21,8 +22,8 @@ from discreet.errors import DiscreetError
 from discreet.methods.front_page.history_features import FEATURES
 from discreet.methods.front_page.learnt_weights import WITH_POPULARITY
 from discreet.privacy.guarantee import Guarantee
-from discreet.protocol.check import SCHEMA
 from discreet.serving.device_only import DeviceOnly
+from discreet.serving.front_page_head import MAX_DIMENSION, FrontPageHead
 from discreet.serving.model import Doubles, Floats
 from discreet.text.encode import encode_texts, identity
 from discreet.text.topics import TopicSpace, find_topics
@@ -32,7 +33,6 @@ MAX_REFERENCE = 500
 """Titles that say what titles of this publisher have in common."""
 _MAX_TOPICS, _TITLES_A_TOPIC = 32, 8
 _MIN_PAIRS, _MIN_UNIT = 100, 0.05
-_MAX_DIMENSION: int = SCHEMA["model"]["properties"]["vectors"]["properties"]["dimension"]["maximum"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,8 @@ class PublicModel(DeviceOnly):
         text_source: Where title vectors come from.
         popularity_weight: How much popularity counts, times its weight among the features.
         weights: Of the features (`history_features.FEATURES`), and of popularity, which comes last.
-        training: What the weights cost readers, where a run learnt them.
+        training: What weights and head cost readers, where a run learnt them.
+        head: The head that a run has learnt; title vectors are then centred as in that run.
     """
 
     reference: tuple[str, ...]
@@ -53,16 +54,18 @@ class PublicModel(DeviceOnly):
     popularity_weight: float = 1.0
     weights: tuple[float, ...] = tuple(WITH_POPULARITY.tolist())
     training: Guarantee | None = None
+    head: FrontPageHead | None = None
 
     kind = "public"
     mechanism = "the device ranks by itself, with public weights"
 
     @cached_property
     def version(self) -> str:
-        """Names the model: its text source, its reference titles, the weights that it begins with."""
+        """Names the model: its text source, its reference titles, the weights that it begins with, its head."""
         weights = dict(zip(FEATURES, self.weights[:-1], strict=True))
-        content = json.dumps([identity(self.text_source), self.reference, weights, self._weight_of_popularity])
-        return hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
+        parts = [identity(self.text_source), self.reference, weights, self._weight_of_popularity]
+        parts += [] if self.head is None else [self.head.version]
+        return hashlib.blake2b(json.dumps(parts).encode(), digest_size=8).hexdigest()
 
     @property
     def first_weights(self) -> Doubles:
@@ -74,7 +77,13 @@ class PublicModel(DeviceOnly):
         if np.array_equal(weights, self.first_weights):
             return self
         found = replace(self, weights=tuple(weights.tolist()))
-        for name in ("version", "space", "unit", "_text_centre"):  # made once; none of them changes with the weights
+        for name in (
+            "version",
+            "space",
+            "unit",
+            "_text_centre",
+            "_head_units",
+        ):  # made once; none of them changes with the weights
             found.__dict__[name] = getattr(self, name)
         return found
 
@@ -86,6 +95,8 @@ class PublicModel(DeviceOnly):
     def _text_centre(self) -> Floats:
         """What titles have in common, counted as if ten more lay at zero: few titles say little about it."""
         encoded = self._encoded(())
+        if self.head is not None:
+            return self.head.text_centre
         return np.asarray(encoded.sum(axis=0) / (len(encoded) + 10), dtype=np.float32)
 
     @cached_property
@@ -113,7 +124,21 @@ class PublicModel(DeviceOnly):
     @property
     def device_weights(self) -> dict[str, float]:
         """Those of the features that a device makes of its history; recency and popularity are in the base."""
-        return {**dict(zip(FEATURES, self.weights[:-1], strict=True)), "popularity": self._weight_of_popularity}
+        own = dict(zip(FEATURES, self.weights[:-1], strict=True))
+        return {**own, "popularity": self._weight_of_popularity, "head": float(self.head is not None)}
+
+    @property
+    def head_weights(self) -> Doubles:
+        """What each of the coordinates counts that the head adds to an article's vector."""
+        return np.zeros(0) if self.head is None else self.head.values * self._head_units**2
+
+    @cached_property
+    def _head_units(self) -> Doubles:
+        """The unit of each of these coordinates: in it they get as large as those of titles."""
+        if self.head is None:
+            return np.zeros(0)
+        vectors = self._reference_vectors
+        return self.head.largest(vectors) / (float(np.abs(vectors).max(initial=0.0)) or 1.0)
 
     @cached_property
     def unit(self) -> float:
@@ -125,7 +150,7 @@ class PublicModel(DeviceOnly):
     @property
     def centre(self) -> Floats:
         """Title vectors are centred already."""
-        return np.zeros(len(self._text_centre), np.float32)
+        return np.zeros(len(self._text_centre) + len(self.head_weights), np.float32)
 
     def title_vectors(self, titles: Sequence[str], topics: Sequence[tuple[str, str]] = ()) -> Floats:
         """Unit vectors of titles, from public text; zero for a title without words that are known."""
@@ -135,9 +160,14 @@ class PublicModel(DeviceOnly):
         vectors[titled] = unit_rows(encoded[titled] - self._text_centre)
         return vectors
 
-    def coordinates(self, vectors: Floats) -> Floats:
-        """The vectors themselves: too few titles are known to find the axes on which later ones differ."""
-        return vectors
+    def coordinates(self, vectors: Floats, topics: Sequence[tuple[str, str]] = ()) -> Floats:
+        """The vectors themselves: too few titles are known to find the axes on which later ones differ.
+
+        Those of the head come after them.
+        """
+        if self.head is None:
+            return vectors
+        return np.hstack((vectors, self.head.coordinates(vectors, topics) / self._head_units)).astype(np.float32)
 
     def article_scores(self, vectors: Floats, categories: Sequence[str]) -> Floats:
         """The similarity with each topic's mean title."""
@@ -177,8 +207,13 @@ class PublicModel(DeviceOnly):
 
     def _encoded(self, titles: Sequence[str]) -> Floats:
         encoded = encode_texts([*self.reference, *titles], self.text_source).matrix
-        if encoded.shape[1] > _MAX_DIMENSION:
+        if encoded.shape[1] > MAX_DIMENSION:
             raise DiscreetError(
-                f"title vectors have {encoded.shape[1]} dimensions; devices take at most {_MAX_DIMENSION}"
+                f"title vectors have {encoded.shape[1]} dimensions; devices take at most {MAX_DIMENSION}"
+            )
+        if self.head is not None and encoded.shape[1] != len(self.head.text_centre):
+            raise DiscreetError(
+                f"title vectors from '{self.text_source}' have {encoded.shape[1]} dimensions here and had"
+                f" {len(self.head.text_centre)} in training; install what the run was trained with"
             )
         return encoded

@@ -26,6 +26,7 @@ from discreet.serving.database_tables import open_engine
 from discreet.serving.endpoints import Extension, create_app
 from discreet.serving.feeds.follow import Feeds, FeedSettings
 from discreet.serving.foreign_pages import ForeignPages
+from discreet.serving.front_page_head import FrontPageHead
 from discreet.serving.http import http_server, within_reach
 from discreet.serving.learning.experiment import Experiment
 from discreet.serving.limits import ServerLimits
@@ -62,6 +63,7 @@ def open_service(
     popularity_weight: float = 1.0,
     weights: tuple[float, ...] | None = None,
     training: Guarantee | None = None,
+    head: FrontPageHead | None = None,
     sums: Sequence[str] = (),
     experiment: Experiment | None = None,
     tasks: Sequence[Task] = (),
@@ -71,7 +73,7 @@ def open_service(
     """A service of a run's model, its catalogue filled from `data`, or from `feeds`, if it never had an article.
 
     Without a model articles are ranked with public weights, their titles encoded by `text`, and with the popularity
-    that sums teach, weighted; or with `weights` that a run has learnt, which cost its readers `training`.
+    that sums teach, weighted; or with `weights` and a `head` that a run has learnt, which cost its readers `training`.
     `sums` says in plain sentences what devices contribute to, `tasks` are the terms of it, and `warning` is what
     everybody must know of it first; `experiment` has the ways to rank of which each device draws one.
     `epoch` is how long the public epochs last, a week unless said otherwise; it is settled when a database is first
@@ -94,7 +96,7 @@ def open_service(
                 " with --data, or with 'discreet articles add'"
             )
         if model is None:
-            model = public_model(store, text, popularity_weight, weights, training)
+            model = public_model(store, text, popularity_weight, weights, training, head)
         offer = Offer(
             ranking,
             _schedule(store, epoch),
@@ -118,12 +120,13 @@ def public_model(
     popularity_weight: float = 1.0,
     weights: tuple[float, ...] | None = None,
     training: Guarantee | None = None,
+    head: FrontPageHead | None = None,
 ) -> PublicModel:
     """The model of `front_page`. Its reference titles are the first that a database has had, and stay."""
     titles = sorted(set(filter(None, store.titles(MAX_REFERENCE))))
     reference = json.loads(store.setting("reference titles", json.dumps(titles)))
-    public = PublicModel(tuple(reference), text, popularity_weight)
-    return public if weights is None else replace(public, weights=weights, training=training)
+    public = PublicModel(tuple(reference), text, popularity_weight, training=training, head=head)
+    return public if weights is None else replace(public, weights=weights)
 
 
 def first_articles(data: ShownArticles, as_of: int | None = None) -> Iterator[Waiting]:

@@ -151,13 +151,13 @@ class SnapshotUpdater:
         categories = [article.category for _, article in waiting]
         scores = self._model.article_scores(vectors, categories).astype(np.float32)
         fixed = self._model.fixed_scores(vectors, categories).tolist()
-        coordinates = self._model.coordinates(vectors)
+        coordinates = self._model.coordinates(vectors, topics)
         largest = float(np.abs(coordinates).max(initial=0.0)) or 1.0
         self.scale = float(self._store.setting(f"scale of {self._model.version}", repr(largest / _LEVELS)))
         whole = np.clip(np.rint(coordinates / self.scale), -_LEVELS, _LEVELS).astype(np.int8)
-        topics = self._model.space.topics_of(vectors).tolist()
+        topic = self._model.space.topics_of(vectors).tolist()
         return [
-            (number, article, Encoded(topics[row], fixed[row], scores[row].tobytes(), whole[row].tobytes()))
+            (number, article, Encoded(topic[row], fixed[row], scores[row].tobytes(), whole[row].tobytes()))
             for row, (number, article) in enumerate(waiting)
         ]
 

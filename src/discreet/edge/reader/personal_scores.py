@@ -1,11 +1,12 @@
 """What the reader's own history adds to an article's score. Nothing of it leaves the device.
 
     w_interest · v·(h̄ − centre) + w_mean · (cos(v, h̄)/unit) + w_nearest · (max v·h/unit)
-      + w_category · ln taste + w_subcategory · ln taste within the category
+      + w_category · ln taste + w_subcategory · ln taste within the category + w_head · Σ λₖ z̄ₖ zₖ
 
 with v the article's vector and h those of the kept clicks, h̄ their mean. In the first product the last `negative`
-coordinates count negatively. The last four are the features of
-`methods.front_page`; the first is the ranking of other methods. Taste is the share of the article's category in the
+coordinates count negatively. The four in the middle are the features of `methods.front_page`; the first is the ranking
+of other methods. Where the terms have a head λ, the last coordinates of a vector are z, and v is what comes before
+them. Taste is the share of the article's category in the
 history over its public share, with five clicks' worth of the latter as a prior. Taste within the category is the same
 of the article's section (its subcategory), in the history's clicks on sections of its category, with one click's worth
 as a prior; it is 1, and its log 0, for a section that has no public share.
@@ -57,7 +58,7 @@ def personal_scores(
         history: The kept clicks, the oldest first.
         terms: Weights, scale, unit, centre, and the public shares of categories and sections.
     """
-    own, weights = _interests(vectors, history, terms), terms.weights
+    own, weights = _interests(vectors, history, terms) + _head(vectors, history, terms), terms.weights
     features = history_features(vectors, places, history, terms)
     for column, weight in enumerate((weights.mean, weights.nearest, weights.category, weights.subcategory)):
         own += weight * features[:, column]
@@ -70,11 +71,12 @@ def history_features(
     history: Sequence[ReadArticle],
     terms: PublisherTerms,
 ) -> Doubles:
-    """Of each candidate the last four features above; a feature that has no weight is 0."""
+    """Of each candidate the four features of `front_page`; a feature that has no weight is 0."""
     found, weights = np.zeros((len(vectors), 4)), terms.weights
     if not history or not len(vectors):
         return found
-    known = _known(history, terms)
+    text = terms.text_dimension
+    known, vectors = _known(history, terms)[:, :text], vectors[:, :text]
     if len(known):
         scale, total = terms.vector_scale, known.sum(axis=0, dtype=np.int64).astype(np.float64)
         length = math.sqrt(float(total @ total))
@@ -107,10 +109,20 @@ def _interests(vectors: NDArray[np.int8], history: Sequence[ReadArticle], terms:
     known, weight, scale = _known(history, terms), terms.weights.interest, terms.vector_scale
     if not weight or not len(known) or not len(vectors):
         return np.zeros(len(vectors))
-    total = known.sum(axis=0, dtype=np.int64).astype(np.float64)
-    interest = scale * total / len(known) - np.asarray(terms.centre)
+    text = terms.text_dimension
+    total = known[:, :text].sum(axis=0, dtype=np.int64).astype(np.float64)
+    interest = scale * total / len(known) - np.asarray(terms.centre[:text])
     interest[len(interest) - min(terms.negative, len(interest)) :] *= -1
-    return np.asarray(weight * scale * (vectors @ interest))
+    return np.asarray(weight * scale * (vectors[:, :text] @ interest))
+
+
+def _head(vectors: NDArray[np.int8], history: Sequence[ReadArticle], terms: PublisherTerms) -> Doubles:
+    known, weight, scale, text = _known(history, terms), terms.weights.head, terms.vector_scale, terms.text_dimension
+    if not weight or not terms.head or not len(known):
+        return np.zeros(len(vectors))
+    total = known[:, text:].sum(axis=0, dtype=np.int64).astype(np.float64)
+    wanted = np.asarray(terms.head) * (scale * total / len(known))
+    return np.asarray(weight * scale * (vectors[:, text:] @ wanted))
 
 
 def _tastes(read: Sequence[str], terms: PublisherTerms) -> dict[str | None, float]:

@@ -27,6 +27,7 @@ class HistoryWeights:
         subcategory: The affinity to the section within its category.
         recency: Minus the log of the age, within the base score.
         popularity: The log of the click rate, within the base score.
+        head: What a head makes of the mean of the history.
     """
 
     interest: float = 0.0
@@ -36,6 +37,7 @@ class HistoryWeights:
     subcategory: float = 0.0
     recency: float = 0.0
     popularity: float = 0.0
+    head: float = 0.0
 
     def times(self, factor: float) -> HistoryWeights:
         """With the weights of the history multiplied."""
@@ -67,6 +69,7 @@ class PublisherTerms:
         vector_unit: How much the similarity of two articles varies: similarities are given in this unit.
         centre: The mean interest of all readers, in the coordinates of these vectors.
         negative: How many of the coordinates, the last, count negatively in the product with an interest.
+        head: What each of a head's coordinates counts. They are the last of a vector, and no other feature takes them.
         categories: Of the larger categories the share in what readers are shown.
         sections: Of the larger sections, by category and name, the share in what readers are shown of the category.
         reports: Whether the server takes reports for training.
@@ -89,6 +92,7 @@ class PublisherTerms:
     vector_unit: float = 1.0
     centre: tuple[float, ...] = ()
     negative: int = 0
+    head: tuple[float, ...] = ()
     categories: Mapping[str, float] = field(default_factory=dict)
     sections: Mapping[tuple[str, str], float] = field(default_factory=dict)
     reports: bool = True
@@ -107,6 +111,11 @@ class PublisherTerms:
     def dimension(self) -> int:
         """How many coordinates an article's vector has, each of one byte."""
         return len(self.centre)
+
+    @property
+    def text_dimension(self) -> int:
+        """How many of these coordinates are not a head's."""
+        return self.dimension - len(self.head)
 
     def in_arm(self, arm: Arm) -> PublisherTerms:
         """The terms with which a device of an arm ranks."""
@@ -135,6 +144,11 @@ class PublisherTerms:
             raise DiscreetError(
                 f"the publisher's mean reader has {len(vectors['centre'])} numbers, its articles {vectors['dimension']}"
             )
+        head = tuple(vectors.get("head", ()))
+        if len(head) >= vectors["dimension"]:
+            raise DiscreetError(
+                f"the publisher's head has {len(head)} numbers, and its articles no more than {vectors['dimension']}"
+            )
         try:
             start = datetime.fromisoformat(schedule["start"])
         except ValueError:
@@ -156,6 +170,7 @@ class PublisherTerms:
             vector_unit=vectors["unit"],
             centre=tuple(vectors["centre"]),
             negative=vectors.get("negative", 0),
+            head=head,
             categories={category["name"]: category["share"] for category in fields["categories"]},
             sections={(one["category"], one["name"]): one["share"] for one in fields.get("sections", [])},
             reports=fields["reports"],

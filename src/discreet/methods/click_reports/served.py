@@ -92,7 +92,7 @@ class ServedModel:
         """Unit vectors of titles, from public text."""
         return self.public.title_vectors(titles, self.text_source)
 
-    def coordinates(self, vectors: Vectors) -> Vectors:
+    def coordinates(self, vectors: Vectors, topics: Sequence[tuple[str, str]] = ()) -> Vectors:
         """What devices are given of each article: its place on the principal axes."""
         return np.asarray(vectors @ self.public.axes.T, dtype=np.float32)
 

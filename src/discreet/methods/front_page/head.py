@@ -16,6 +16,7 @@ number of readers. So a head that nobody's clicks support does not rank at all, 
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -113,7 +114,13 @@ def learn_head(
         noised = 2 * LENGTH * (multiplier * moved / UNIT / copies) ** 2
         spread += (_RATE / readers) ** 2 * (noised + readers)
         weights = shrunk(steps, spread)
-    return {"head": weights, "head_basis": articles.basis, "head_centre": articles.centre}
+    return {
+        "head": weights,
+        "head_basis": articles.basis,
+        "head_centre": articles.centre,
+        "head_text_centre": PublicArticles.of(task).centre,
+        "head_topics": np.frombuffer(json.dumps(_topic_names(task)).encode(), np.uint8),
+    }
 
 
 def shrunk(steps: Floats, spread: float) -> Floats:
@@ -160,12 +167,16 @@ def head_scores(task: TrainingTask, state: State, impressions: Impressions) -> S
     return _matched(readers, weights, articles, impressions)
 
 
-def _matched(readers: Floats, weights: Floats, articles: HeadArticles, slates: Impressions) -> Scores:
-    """ūᵀWt of each shown article."""
+def head_matrix(weights: Floats) -> Floats:
+    """W, from what stands for it in a sum."""
     matrix = np.zeros((SIZE, SIZE))
     matrix[_ABOVE] = weights / _FACTOR
-    matrix += np.triu(matrix, 1).T
-    wanted = readers @ matrix
+    return np.asarray(matrix + np.triu(matrix, 1).T)
+
+
+def _matched(readers: Floats, weights: Floats, articles: HeadArticles, slates: Impressions) -> Scores:
+    """ūᵀWt of each shown article."""
+    wanted = readers @ head_matrix(weights)
     return np.asarray(
         np.einsum("nd,nd->n", articles.vectors[slates.shown], wanted[slates.impression_of_shown]), np.float64
     )
@@ -192,6 +203,15 @@ def _topics(task: TrainingTask) -> tuple[NDArray[np.int64], int]:
     first = len(subcategories.share)
     topic = np.where(subcategories.number >= 0, subcategories.number, first + public.category)
     return topic, first + len(public.share)
+
+
+def _topic_names(task: TrainingTask) -> list[tuple[str, str]]:
+    """Category and subcategory of each topic; a category alone has the subcategory ""."""
+    articles, subcategories = task.data.articles, Subcategories.of(task)
+    places = zip(articles.categories, articles.subcategories, strict=True)
+    named = dict(zip(subcategories.number.tolist(), places, strict=True))
+    categories = np.unique(np.array(articles.categories, dtype=np.str_)).tolist()
+    return [*(named[number] for number in range(len(subcategories.share))), *((name, "") for name in categories)]
 
 
 def _main_directions(

@@ -27,6 +27,7 @@ class PublicArticles:
         category: The number of each article's category.
         share: Of each category the share in all that was shown.
         text: What the popularity of an article is predicted from: main directions of the title vectors, and categories.
+        centre: What title vectors are centred on.
     """
 
     vectors: NDArray[np.float32]
@@ -34,6 +35,7 @@ class PublicArticles:
     category: NDArray[np.int64]
     share: Floats
     text: Floats
+    centre: NDArray[np.float32]
 
     @classmethod
     def of(cls, task: TrainingTask) -> PublicArticles:
@@ -43,29 +45,29 @@ class PublicArticles:
     @classmethod
     def _make(cls, task: TrainingTask) -> PublicArticles:
         shown = np.unique(task.data.splits["train"].shown)
-        vectors = _public_vectors(task, shown)
+        vectors, centre = _public_vectors(task, shown)
         category = np.unique(np.array(task.data.articles.categories, dtype=np.str_), return_inverse=True)[1]
         counts = np.bincount(category[task.data.splits["train"].shown], minlength=int(category.max(initial=0)) + 1)
         share = (counts + 1.0) / (counts.sum() + len(counts))
         some = vectors[shown[:: max(1, len(shown) // _SAMPLE)][:_SAMPLE]]
         alike = (some @ some.T)[~np.eye(len(some), dtype=np.bool_)]
         unit = float(alike.std()) if len(alike) else 0.0
-        return cls(vectors, unit or 1.0, category, share, _text(vectors, shown, category, len(share)))
+        return cls(vectors, unit or 1.0, category, share, _text(vectors, shown, category, len(share)), centre)
 
 
-def _public_vectors(task: TrainingTask, shown: NDArray[np.int32]) -> NDArray[np.float32]:
-    """`TrainingTask.public_vectors`, which take the whole catalogue.
+def _public_vectors(task: TrainingTask, shown: NDArray[np.int32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """`TrainingTask.public_vectors`, which take the whole catalogue, and what they are centred on.
 
     A language model gives a title the same vector in any company, so there the titles that occur are enough.
     """
     if not task.text_identity.startswith("language model"):
-        return task.public_vectors.matrix
+        return task.public_vectors.matrix, task.public_centre
     if task.centre is not None:
-        return task.text_vectors.matrix
+        return task.text_vectors.matrix, task.centre
     encoded = encode_texts([task.data.articles.titles[i] for i in shown.tolist()], task.text).matrix
     titled = encoded.any(axis=1)
     centre = encoded[titled].mean(axis=0) if titled.any() else np.zeros(encoded.shape[1], np.float32)
-    return TrainingTask(task.data, task.text, centre=centre).text_vectors.matrix
+    return TrainingTask(task.data, task.text, centre=centre).text_vectors.matrix, centre
 
 
 def _text(

@@ -10,6 +10,7 @@ from discreet.errors import DiscreetError
 from discreet.methods.front_page.front_page import SHORT, FrontPage
 from discreet.methods.run import Run
 from discreet.privacy.guarantee import Guarantee
+from discreet.serving.front_page_head import FrontPageHead
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class PublicTerms:
     """How articles are ranked before the first sum, and what sums cost a reader.
 
     What a run has learnt of its own articles is about the days of its data, and is not served: popularity begins with
-    what is known before the first sum. Weights that a run has learnt are served.
+    what is known before the first sum. Weights and the head that a run has learnt are served.
 
     Attributes:
         text: Where title vectors come from.
@@ -28,8 +29,9 @@ class PublicTerms:
         quality: The share of the day's ε with which devices measure how good the ranking is; 0 measures nothing.
         weights_share: The share of the day's ε with which the weights are learnt while serving; 0 keeps them.
         weights: Of the features, and of popularity, as a run has learnt them; None for the public ones.
-        training: What these cost the readers of the run.
-        has_head: Whether the run has a head, which is not served.
+        head: The head that a run has learnt.
+        unserved: Why the run's head is not served; empty where it is, or where there is none.
+        training: What weights and head cost the readers of the run.
     """
 
     text: str = "auto"
@@ -40,8 +42,9 @@ class PublicTerms:
     quality: float = 0.1
     weights_share: float = 0.0
     weights: tuple[float, ...] | None = None
+    head: FrontPageHead | None = None
+    unserved: str = ""
     training: Guarantee | None = None
-    has_head: bool = False
 
     def __post_init__(self) -> None:
         if self.quality + self.weights_share >= 1:
@@ -70,7 +73,7 @@ def public_terms(folder: Path) -> PublicTerms | None:
     method = run.method
     if not isinstance(method, FrontPage):
         return None
-    weights = run.state.get("weights")
+    weights, (head, unserved) = run.state.get("weights"), _head(run)
     return PublicTerms(
         run.text,
         method.popularity_weight,
@@ -78,6 +81,17 @@ def public_terms(folder: Path) -> PublicTerms | None:
         int(run.state["max_clicks"][0]),
         60 * method.window_minutes,
         weights=None if weights is None else tuple(weights.tolist()),
-        training=None if weights is None else run.guarantee,
-        has_head="head" in run.state,
+        head=head,
+        unserved=unserved,
+        training=None if weights is None and head is None else run.guarantee,
     )
+
+
+def _head(run: Run) -> tuple[FrontPageHead | None, str]:
+    """The head of a run, or why it cannot be served."""
+    if "head" not in run.state:
+        return None, ""
+    try:
+        return FrontPageHead.from_state(run.state), ""
+    except DiscreetError as error:
+        return None, str(error)

@@ -15,6 +15,7 @@ const PRIOR_CLICKS = 5, SECTION_PRIOR = 1, MAX_NEAREST = 32, LEAST_SHARE = 1e-9;
  */
 export function personalScores(candidates, history, terms) {
   const own = interests(candidates, history, terms), { weights } = terms;
+  addHead(own, candidates, history, terms);
   const features = historyFeatures(candidates, history, terms);
   [weights.mean, weights.nearest, weights.category, weights.subcategory ?? 0].forEach((weight, i) => {
     if (weight) features[i].forEach((value, place) => (own[place] += weight * value));
@@ -24,14 +25,15 @@ export function personalScores(candidates, history, terms) {
 
 /** Four columns: mean, nearest, category, subcategory; a feature that has no weight is 0. */
 export function historyFeatures(candidates, history, terms) {
-  const { weights, vectors: { dimension, scale, unit } } = terms;
+  const { weights, vectors: { dimension, scale, unit } } = terms, text = textDimension(terms);
   const columns = Array.from({ length: 4 }, () => new Float64Array(candidates.length));
-  const known = knownVectors(history, dimension), vectors = vectorsOf(candidates, dimension);
+  const known = knownVectors(history, dimension).map((vector) => vector.subarray(0, text));
+  const vectors = vectorsOf(candidates, dimension).map((vector) => vector && vector.subarray(0, text));
   if (known.length) {
-    const total = totalOf(known, dimension), length = Math.sqrt(product(total, total));
+    const total = totalOf(known, text), length = Math.sqrt(product(total, total));
     if (weights.mean && length > 0) vectors.forEach((vector, place) => (columns[0][place] = (scale * product(vector, total)) / length / unit));
     if (weights.nearest) {
-      const near = nearestProducts(vectors, known.slice(-MAX_NEAREST), dimension);
+      const near = nearestProducts(vectors, known.slice(-MAX_NEAREST), text);
       near.forEach((value, place) => (columns[1][place] = (scale * scale * value) / unit));
     }
   }
@@ -46,13 +48,31 @@ export function historyFeatures(candidates, history, terms) {
   return columns;
 }
 
-function interests(candidates, history, { weights, vectors: { dimension, scale, centre, negative = 0 } }) {
+function interests(candidates, history, terms) {
+  const { weights, vectors: { dimension, scale, centre, negative = 0 } } = terms, text = textDimension(terms);
   const own = new Float64Array(candidates.length), known = knownVectors(history, dimension);
   if (!weights.interest || !known.length) return own;
-  const total = totalOf(known, dimension);
-  const interest = total.map((sum, i) => (i < dimension - negative ? 1 : -1) * ((scale * sum) / known.length - centre[i]));
+  const total = totalOf(known, text);
+  const interest = total.map((sum, i) => (i < text - negative ? 1 : -1) * ((scale * sum) / known.length - centre[i]));
   vectorsOf(candidates, dimension).forEach((vector, place) => (own[place] = weights.interest * scale * product(vector, interest)));
   return own;
+}
+
+/** The head: its coordinates are the last of a vector, and the terms say what each of them counts. */
+function addHead(own, candidates, history, terms) {
+  const { weights, vectors: { dimension, scale, head = [] } } = terms, text = textDimension(terms);
+  const known = knownVectors(history, dimension);
+  if (!weights.head || !head.length || !known.length) return;
+  const total = totalOf(known.map((vector) => vector.subarray(text)), head.length);
+  const wanted = total.map((sum, i) => head[i] * ((scale * sum) / known.length));
+  vectorsOf(candidates, dimension).forEach((vector, place) => {
+    if (vector) own[place] += weights.head * scale * product(vector.subarray(text), wanted);
+  });
+}
+
+/** How many coordinates of a vector are not the head's. */
+function textDimension({ vectors: { dimension, head = [] } }) {
+  return dimension - head.length;
 }
 
 function knownVectors(history, dimension) {

@@ -65,7 +65,8 @@ export const SCHEMA = {
           "category": {"type": "number", "minimum": -1000000, "maximum": 1000000},
           "subcategory": {"type": "number", "minimum": -1000000, "maximum": 1000000},
           "recency": {"type": "number", "minimum": -1000000, "maximum": 1000000},
-          "popularity": {"type": "number", "minimum": -1000000, "maximum": 1000000}
+          "popularity": {"type": "number", "minimum": -1000000, "maximum": 1000000},
+          "head": {"type": "number", "minimum": -1000000, "maximum": 1000000}
         },
         "required": ["interest", "mean", "nearest", "category"]
       },
@@ -76,7 +77,8 @@ export const SCHEMA = {
           "scale": {"type": "number", "minimum": 1e-12, "maximum": 1000000},
           "unit": {"type": "number", "minimum": 1e-6, "maximum": 1000000},
           "centre": {"type": "array", "maxItems": 1024, "items": {"type": "number", "minimum": -1000000, "maximum": 1000000}},
-          "negative": {"type": "integer", "minimum": 0, "maximum": 1024}
+          "negative": {"type": "integer", "minimum": 0, "maximum": 1024},
+          "head": {"type": "array", "maxItems": 64, "items": {"type": "number", "minimum": -1000000, "maximum": 1000000}}
         },
         "required": ["dimension", "scale", "unit", "centre"]
       },

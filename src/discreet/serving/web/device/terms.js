@@ -20,6 +20,7 @@ export function readTerms(bytes, now) {
   if (exactSum([sketch, label]) > lifetime) refuse("a sketch and a label cost more than the lifetime ε that it promises");
   if (!(startOf(model) <= now)) refuse("its schedule has not begun");
   if (model.vectors.centre.length !== model.vectors.dimension) refuse("its vectors do not fit together");
+  if ((model.vectors.head?.length ?? 0) >= model.vectors.dimension) refuse("its head is as long as its vectors");
   return model;
 }
 

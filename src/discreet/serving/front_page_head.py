@@ -1,0 +1,93 @@
+"""The head that a run of `front_page` has learnt, as articles' coordinates: devices rank with it, and send nothing.
+
+The head adds ūᵀWt to a score, with t an article's public vector, ū the mean of the history's, and W symmetric
+(`methods.front_page.head`). Let W = Q Λ Qᵀ. In the coordinates z = Qᵀt this is Σ λₖ z̄ₖ zₖ. So each article is sent with
+z after its title vector, and the terms say what each of these coordinates counts, λₖ. Nothing is left out but how
+coordinates are rounded: each has a unit of its own, so that all use the whole range of a byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from discreet.errors import DiscreetError
+from discreet.methods.front_page.head import head_matrix
+from discreet.methods.method import State
+from discreet.protocol.check import SCHEMA
+from discreet.serving.model import Doubles, Floats
+
+MAX_DIMENSION: int = SCHEMA["model"]["properties"]["vectors"]["properties"]["dimension"]["maximum"]
+
+
+@dataclass(frozen=True, eq=False)
+class FrontPageHead:
+    """A trained head, in the directions that it matches interests by.
+
+    Attributes:
+        values: λ, what each direction counts.
+        text_basis: From a title vector to directions.
+        topic_basis: What each topic adds; the last row, of zeros, is for topics that are not known.
+        topics: Category and section of each topic, in the order of these rows; a category alone has the section "".
+        centre: What is subtracted.
+        text_centre: What title vectors are centred on.
+    """
+
+    values: Doubles
+    text_basis: Doubles
+    topic_basis: Doubles
+    topics: tuple[tuple[str, str], ...]
+    centre: Doubles
+    text_centre: Floats
+
+    @classmethod
+    def from_state(cls, state: State) -> FrontPageHead:
+        """The head of a run's state; a DiscreetError says why it cannot be served."""
+        if "head_topics" not in state:
+            raise DiscreetError("it was trained by an older version; train it again to serve its head")
+        values, directions = np.linalg.eigh(head_matrix(state["head"].astype(np.float64)))
+        basis, text_centre = state["head_basis"].astype(np.float64) @ directions, state["head_text_centre"]
+        counts = (values != 0) & basis.any(axis=0)
+        if not counts.any():
+            raise DiscreetError("nothing that it learnt stood out of noise and chance")
+        size = len(text_centre)
+        if size + int(counts.sum()) > MAX_DIMENSION:
+            raise DiscreetError(
+                f"title vectors of {size} dimensions leave no room for it; devices take at most {MAX_DIMENSION}"
+            )
+        basis = basis[:, counts]
+        return cls(
+            values[counts],
+            basis[:size],
+            np.concatenate((basis[size:], np.zeros((1, basis.shape[1])))),
+            tuple((category, section) for category, section in json.loads(state["head_topics"].tobytes())),
+            (state["head_centre"].astype(np.float64) @ directions)[counts],
+            text_centre,
+        )
+
+    @cached_property
+    def version(self) -> str:
+        """Names the head with its directions."""
+        parts = (self.values, self.text_basis, self.topic_basis, self.centre, self.text_centre)
+        content = b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
+        return hashlib.blake2b(content + json.dumps(self.topics).encode(), digest_size=8).hexdigest()
+
+    def coordinates(self, vectors: Floats, places: Sequence[tuple[str, str]]) -> Doubles:
+        """The coordinates z of each article, from its title vector, its category and its section.
+
+        A section that is not known counts as its category, and a category that is not known as none.
+        """
+        row = {topic: number for number, topic in enumerate(self.topics)}
+        topic = [row.get(place, row.get((place[0], ""), -1)) for place in places] or [-1] * len(vectors)
+        return np.asarray(vectors.astype(np.float64) @ self.text_basis + self.topic_basis[topic] - self.centre)
+
+    def largest(self, vectors: Floats) -> Doubles:
+        """How large each coordinate gets for such titles, whatever their topics; 1 where it is always 0."""
+        titles = np.abs(vectors.astype(np.float64) @ self.text_basis - self.centre).max(axis=0, initial=0.0)
+        found = titles + np.abs(self.topic_basis).max(axis=0)
+        return np.where(found > 0, found, 1.0)
