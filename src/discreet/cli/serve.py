@@ -277,11 +277,13 @@ def serve(
 
 def _announce(what: str, address: str, service: Service, sums: Sequence[str], as_json: bool) -> None:
     """Say where the server is, and what it promises."""
+    from discreet.serving.about import of_training
+
     if as_json:
         print_json({"url": address, "model": service.model.version, "ranking": service.offer.ranking})
         return
     say(f"Serving {what} at {address} ({service.offer.ranking} ranking). {service.model.guarantee()}")
-    for line in sums:
+    for line in (*of_training(service.model), *sums):
         say(line)
 
 

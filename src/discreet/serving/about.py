@@ -197,12 +197,15 @@ def promise(model: Served, offer: Offer) -> list[str]:
 def _of_what_leaves(model: Served) -> list[str]:
     """The promise about what leaves a device."""
     if model.guarantee().epsilon == 0:
-        lines = [f"What you read stays on your device, and for ranking nothing of it leaves: {model.guarantee()}."]
-        training: Guarantee | None = getattr(model, "training", None)
-        return (
-            lines if training is None else [*lines, f"What it ranks with was trained on readers' devices: {training}."]
-        )
+        own = f"What you read stays on your device, and for ranking nothing of it leaves: {model.guarantee()}."
+        return [own, *of_training(model)]
     return _of_reports(model)
+
+
+def of_training(model: Served) -> list[str]:
+    """What it cost readers that a run was trained; nothing where none was."""
+    training: Guarantee | None = getattr(model, "training", None)
+    return [] if training is None else [f"What it ranks with was trained on readers' devices: {training}."]
 
 
 def _of_reports(model: Served) -> list[str]:

@@ -57,7 +57,7 @@ class PublicModel(DeviceOnly):
     head: FrontPageHead | None = None
 
     kind = "public"
-    mechanism = "the device ranks by itself, with public weights"
+    mechanism = "the device ranks by itself"
 
     @cached_property
     def version(self) -> str:
@@ -77,13 +77,7 @@ class PublicModel(DeviceOnly):
         if np.array_equal(weights, self.first_weights):
             return self
         found = replace(self, weights=tuple(weights.tolist()))
-        for name in (
-            "version",
-            "space",
-            "unit",
-            "_text_centre",
-            "_head_units",
-        ):  # made once; none of them changes with the weights
+        for name in ("version", "space", "unit", "_text_centre", "_head_units"):  # they do not change with the weights
             found.__dict__[name] = getattr(self, name)
         return found
 
