@@ -68,7 +68,8 @@ def test_naml_leaves_a_missing_view_out(articles: Articles, words: ArticleTable)
     """An article with a title only has that title's vector, whatever the parameters of the other views."""
     model = make_model("naml", "small", words, 0).double()
     batch = words.batch([3])
-    title = model.title(model.words(batch.titles), batch.title_copies)
+    in_context = model.title.convolution.of_words(model.words, batch.titles)
+    title = model.title.pooling(in_context, batch.title_copies)
     torch.testing.assert_close(model.encode_articles(batch), title)
     before = encode_all(model, words)
     with torch.no_grad():
