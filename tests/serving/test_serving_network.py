@@ -209,14 +209,15 @@ def test_who_does_not_read_is_dropped(service):
 
 
 def test_who_reads_slowly_but_steadily_gets_it_all(service):
-    with serving(service, limits=ServerLimits(**QUICK, min_bytes_per_second=100)) as base, connect(base) as connection:
+    with serving(service, limits=ServerLimits(**QUICK, min_bytes_per_second=100)) as base:
         whole = len(httpx.get(f"{base}/openapi.json").content)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-        got = 0
-        while part := connection.recv(8192):
-            got += len(part)
-            time.sleep(0.2)
+        with connect(base) as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            got = 0
+            while part := connection.recv(8192):
+                got += len(part)
+                time.sleep(0.2)
         assert got > whole
 
 
