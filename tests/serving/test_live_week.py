@@ -2,6 +2,7 @@
 
 import json
 import time
+from pathlib import Path
 
 import httpx
 import pytest
@@ -18,11 +19,12 @@ DEVICES, DAYS, TOKEN = 40, 2, "a token of an operator"
 
 
 @pytest.mark.long
-def test_devices_read_for_two_days_and_sums_tell_how_good_it_was(tmp_path):
+def test_devices_read_for_two_days_and_sums_tell_how_good_it_was(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # the demo's folder is a relative one
     start = int(time.time()) // DAY * DAY - DAYS * DAY  # aggregators, whose clocks are real, forget after a month
     paper = local_paper(DEVICES, start, DAYS, articles_a_day=20, seed=1)
     terms, told = DEMO_TERMS("hashed"), []
-    with live_site(tmp_path / "served", listen("127.0.0.1", 0), paper, terms, TOKEN) as site:
+    with live_site(Path("served"), listen("127.0.0.1", 0), paper, terms, TOKEN) as site:
         tasks = httpx.get(f"{site.address}/v1/tasks").json()["tasks"]
         assert [task["name"].endswith("played week") for task in tasks] == [True, True, False, False]
         devices = DeviceProcess(site.address, site.helper, paper, terms.epsilon, seed=1)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _INTRODUCTION = """\
    Its server is open, with a page for readers at {address}
    and one for the operator at {address}/admin (token {token}).
-2. {devices} devices read for a week, in a minute or two. They are shipped devices, with the shipped server, two
+2. {devices} devices read for a week, in some minutes. They are shipped devices, with the shipped server, two
    aggregators in two processes, and a clock that runs fast. Half of them, drawn by themselves, rank with public
    weights; half also with what sums have taught. How good each way is comes from sums too.
    THE NOISE IS A DEMONSTRATION'S: ε = {epsilon:g} A READER AND DAY, WHERE A SHIPPED DEVICE ALLOWS 1.

@@ -118,7 +118,7 @@ def live_site(folder: Path, listener: socket, paper: LocalPaper, terms: PublicTe
     """
     configure("error")
     folder.mkdir(parents=True)
-    feed, sums = folder / "feed.json", folder / "sums"
+    feed, sums = (folder / "feed.json").absolute(), folder / "sums"
     feed.write_text(paper.feed(paper.start), encoding="utf-8")
     make_secrets(sums)
     theirs = listen("127.0.0.1", 0)
