@@ -59,7 +59,7 @@ def test_the_operators_page(browser: Any, site: str, tmp_path: Path) -> None:
         page.goto(f"{site}/admin")
         page.get_by_label("token").fill("a wrong token of some length")
         page.get_by_role("button", name="Show").click()
-        page.get_by_text("administration needs the token").wait_for()
+        page.get_by_text("this is not the administrator's token").wait_for()
         assert page.locator("#shown").is_hidden()
         page.get_by_label("token").fill(TOKEN)
         page.get_by_role("button", name="Show").click()

@@ -32,8 +32,8 @@ function inTurn(work) {
 
 function render() {
   showNotice(device.status());
-  showPanel(device);
-  showSums(part);
+  showPanel(device, part);
+  showSums(part, device);
   if (!device.model || !page.front) return;
   const categories = device.categories();
   showSections(categories, page.section, chooseSection);
@@ -55,7 +55,7 @@ async function fetchNews() {
     render();
     return;
   }
-  showPromise(device.model);
+  showPromise(device.model, part);
   page.limit = FIRST;
   if (isComing && !page.front) {
     page.front = device.here(MAX_ARTICLES);
@@ -122,14 +122,14 @@ function tick() {
 async function tickSums() {
   if (!device.model || !(await part.tick())) return;
   showNotice(device.status());
-  showPanel(device);
-  await showSums(part);
+  showPanel(device, part);
+  await showSums(part, device);
 }
 
 async function chooseSums() {
   await (part.isStopped ? part.resume() : part.stop());
   await part.tick();
-  await showSums(part);
+  await showSums(part, device);
   announce(part.isStopped ? "Nothing more is contributed from here." : "You take part again.");
 }
 
@@ -137,7 +137,7 @@ async function sendDue() {
   if (!device.model) return;
   await device.releaseDue();
   showNotice(device.status());
-  showPanel(device);
+  showPanel(device, part);
 }
 
 function retry() {

@@ -2,6 +2,7 @@
 
 import { make } from "../page/dom.js";
 
+const WITHOUT_SUM = { invalidBatchSize: "too few contributions" };
 const METRICS = { auc: "AUC", "ndcg@10": "nDCG@10", clicks: "views with a click" };
 
 /** Of each task that measures quality: arms, how they compare, and a plot over time. */
@@ -36,7 +37,7 @@ function lines({ arms, over_time: windows }, metric) {
 export function sumsOf(tasks) {
   if (!tasks.length) return [make("p", { class: "soft" }, "No window has closed yet.")];
   const rows = tasks.map((task) => [
-    task.name, task.collected, task.waiting, Object.entries(task.without_sum).map(([why, count]) => `${count} (${why})`).join(", ") || 0, task.contributions,
+    task.name, task.collected, task.waiting, Object.entries(task.without_sum).map(([why, count]) => `${count} (${WITHOUT_SUM[why] ?? why})`).join(", ") || 0, task.contributions,
   ]);
   return [table(["task", "collected", "waiting", "without a sum", "contributions"], rows)];
 }

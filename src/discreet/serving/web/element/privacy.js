@@ -18,7 +18,7 @@ export async function showPrivacy({ kept, sums, choice }, device, part) {
   const { clicks, categories } = device.kept();
   const most = Object.entries(categories).sort((a, b) => b[1] - a[1]).slice(0, 3).map(([name]) => sectionName(name));
   kept.textContent = clicks
-    ? `${count(clicks, "article that you opened is", "articles that you opened are")} kept on this device, most about: ${most.join(", ")}. The list above follows from them, and they are sent to nobody.`
+    ? `${count(clicks, "article that you opened is", "articles that you opened are")} kept on this device, most about: ${most.join(", ")}. The list above follows from them. ${part ? "What your device adds to sums is said below." : "They are sent to nobody."}`
     : "Nothing that you opened is kept on this device yet. The list above is the same for everybody.";
   const state = part && (await part.state());
   sums.replaceChildren(...(state ? sumsSentences(state) : ["Nothing about your reading is sent."]).map((line) => make("li", {}, line)));

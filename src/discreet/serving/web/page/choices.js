@@ -1,7 +1,7 @@
 /** The reader's choices: a smaller ε, sections that are not sensitive, and forgetting. */
 
 import { shownEpsilon } from "../device/statement.js";
-import { byId, make, say } from "./dom.js";
+import { byId, make, say, show } from "./dom.js";
 import { asksNothing, count, sectionName } from "./words.js";
 
 /** Wire the controls once. `act(work, words, reload)` does the work in its turn, says the words, and may fetch news again. */
@@ -31,6 +31,7 @@ export function showChoices(device, categories, act) {
   const { epsilon } = device.settings();
   const most = device.model.epsilon.lifetime;
   const slider = byId("epsilon");
+  show("report-choices", !asksNothing(device.model));
   slider.max = most;
   slider.step = most / 20;
   slider.disabled = byId("forget").disabled = false;
@@ -62,8 +63,7 @@ function explain(device, wanted) {
   const ranking = device.model.ranking === "local" ? "" : " The ranking is done here alone.";
   say("epsilon-value", `ε = ${shownEpsilon(wanted)}`);
   let words = `Nothing about your reading is released.${ranking}`;
-  if (asksNothing(device.model)) words = "This publisher asks for no report, so no click costs anything.";
-  else if (wanted >= Math.min(lifetime, sketch + label)) words = `The publisher's own: a sketch of each epoch (${shownEpsilon(sketch)}) and a label of a list (${shownEpsilon(label)}).`;
+  if (wanted >= Math.min(lifetime, sketch + label)) words = `The publisher's own: a sketch of each epoch (${shownEpsilon(sketch)}) and a label of a list (${shownEpsilon(label)}).`;
   else if (wanted >= sketch) words = `Sketches only (${shownEpsilon(sketch)}): a label (${shownEpsilon(label)}) would cost too much.`;
   say("epsilon-words", words);
 }

@@ -71,9 +71,7 @@ export function showSections(categories, chosen, choose) {
       make("button", { type: "button", onclick: () => choose(category), "data-section": category ?? "" },
         category === null ? "Front page" : sectionName(category)))));
   }
-  for (const button of list.querySelectorAll("button")) {
-    button.setAttribute("aria-pressed", String(button.dataset.section === (chosen ?? "")));
-  }
+  [...list.querySelectorAll("button")].forEach((button, place) => button.setAttribute("aria-pressed", String(wanted[place] === chosen)));
 }
 
 /** A few kind sentences about what is not as usual, or nothing. */

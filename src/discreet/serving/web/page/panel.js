@@ -2,28 +2,29 @@
 
 import { shownEpsilon } from "../device/statement.js";
 import { byId, make, say, show } from "./dom.js";
-import { sumsSentences } from "../device/sums/words.js";
+import { sumsSentences, sumsSpent } from "../device/sums/words.js";
 import { describe } from "./shown.js";
-import { clock, count, sectionName } from "./words.js";
+import { asksNothing, clock, count, sectionName } from "./words.js";
 
-/** Everything in the panel that changes with what the device did. */
-export function showPanel(device) {
+/** Everything in the panel that changes with what the device did; `part` in sums, or null, has a section of its own. */
+export function showPanel(device, part) {
   showKept(device);
-  if (device.model) showBudget(device);
+  if (device.model) showBudget(device, part);
   showSent(device);
 }
 
-function showBudget(device) {
+function showBudget(device, part) {
   const { worst, lifetime, user, debits } = device.budget();
   const meter = byId("meter");
   meter.max = lifetime;
   meter.value = worst;
   meter.textContent = `${shownEpsilon(worst)} of ${shownEpsilon(lifetime)}`;
   say("spent", `ε = ${shownEpsilon(worst)}`);
-  say("lifetime", `of ${shownEpsilon(lifetime)}, for any one click`);
-  say("strip-spent", `ε ${shownEpsilon(worst)}`);
+  say("lifetime", `of ${shownEpsilon(lifetime)}, for any one click${part ? " in reports" : ""}`);
+  if (!part) say("strip-spent", `ε ${shownEpsilon(worst)}`);
   const paid = `${count(debits.length, "release was", "releases were")} paid for. All your clicks together: ε ≤ ${shownEpsilon(user)}.`;
-  say("budget-words", debits.length ? paid : `Nothing was paid yet. No click will ever cost more than ε = ${shownEpsilon(lifetime)}.`);
+  const unpaid = `Nothing was paid yet. No click will ever cost more than ε = ${shownEpsilon(lifetime)}${part ? " in reports" : ""}.`;
+  say("budget-words", `${debits.length ? paid : unpaid}${part ? " Sums over all readers, below, have a cost of their own." : ""}`);
 }
 
 function showKept(device) {
@@ -68,16 +69,20 @@ function sentItem(entry) {
 }
 
 /** The reader's part in sums over all readers; `part` as of `device.takePart`, or null where nobody names a helper. */
-export async function showSums(part) {
+export async function showSums(part, device) {
   show("sums-section", part !== null);
   if (!part) return;
   const state = await part.state();
+  const reports = device.model && !asksNothing(device.model) ? `${shownEpsilon(device.budget().worst)} + ` : "";
+  say("strip-spent", `ε ${reports}${sumsSpent(state)}`);
   byId("sums-words").replaceChildren(...sumsSentences(state).map((sentence) => make("li", {}, sentence)));
   say("sums-choice", state.isStopped ? "Take part again" : "Stop taking part");
 }
 
 /** The publisher's promise, which changes only with its terms. */
-export function showPromise({ epsilon: { lifetime }, unit, adjacency, words = [] }) {
-  say("guarantee", `ε = ${shownEpsilon(lifetime)} per ${unit} (${adjacency}), δ = 0, against the server, over its life; proved.`);
+export function showPromise(model, part) {
+  const { epsilon: { lifetime }, unit, adjacency, words = [] } = model;
+  const what = part ? (asksNothing(model) ? "For ranking: " : "For ranking and reports: ") : "";
+  say("guarantee", `${what}ε = ${shownEpsilon(lifetime)} per ${unit} (${adjacency}), δ = 0, against the server, over its life; proved.`);
   byId("words").replaceChildren(...words.map((sentence) => make("li", {}, sentence)));
 }

@@ -11,7 +11,8 @@ export function sumsSentences({ isStopped, problem, refused, tasks, contribution
   else if (!tasks.length) lines.push("The publisher asks for no contribution that this device would make.");
   else lines.push(...tasks.flatMap(taskSentences));
   const left = contributions.length, read = counted.length;
-  const sent = left ? `${left} ${left === 1 ? "contribution has" : "contributions have"} left this device` : "No contribution has left this device yet";
+  const none = life ? "What left this device before was forgotten here" : "No contribution has left this device yet";
+  const sent = left ? `${left} ${left === 1 ? "contribution has" : "contributions have"} left this device` : none;
   lines.push(`${sent}; ${read || "none"} of the articles you read ${read > 1 ? "are" : "is"} counted in what is sent now.`);
   const spent = `ε = ${shownEpsilon(today)} of ${shownEpsilon(maxDay)} on the latest day, ε = ${shownEpsilon(life)} of ${shownEpsilon(maxLife)} in all`;
   const meaning = `your whole part there or zero, δ = ${delta.toExponential()}, against the publisher and one of the two; proved`;
@@ -19,6 +20,11 @@ export function sumsSentences({ isStopped, problem, refused, tasks, contribution
   lines.push(...refused);
   if (problem && !isStopped) lines.push(`Something did not work: ${problem}.`);
   return lines;
+}
+
+/** The ε of all that was contributed, in a few characters. */
+export function sumsSpent({ tasks, life }) {
+  return life && tasks.some(isOneParty) ? "∞" : shownEpsilon(life);
 }
 
 function taskSentences(task) {
