@@ -81,6 +81,10 @@ def test_from_a_feed_to_a_front_page_without_a_click(site, tmp_path):
         until(lambda: "Choir sings in the square" not in titles_of(base), "expired article")
         code, _, error = discreet(tmp_path, "articles", "expire", "nobody", *administration)
         assert (code, error.count("\n")) == (2, 1)
+        assert "no article has the id 'nobody'" in error
+        (tmp_path / "other").write_text("o" * 32)
+        wrong = (*administration[:-1], "other")
+        assert "this is not the administrator's token" in discreet(tmp_path, "articles", "list", *wrong)[2]
 
         _, out, _ = discreet(tmp_path, "articles", "list", "--json")  # and in its database
         states = {one["title"]: one["state"] for one in json.loads(out)["articles"]}
@@ -126,6 +130,7 @@ def test_a_file_instead_of_flags(tmp_path, monkeypatch, capsys):
         ("admin-token-file = 'x'", "'admin-token-file' is no setting; did you mean 'admin_token_file'?"),
         ("zzzzz = 1", "'zzzzz' is no setting; there are run, feed, every,"),
         ("check = true", "'check' is no setting"),
+        ("[experimnt]", "'experimnt' is no setting; did you mean 'experiment'?"),
         ("port = 70000", "port: 70000 is not in the range"),
         ("port = true", "port is not true or false"),
         ("reports = 1", "reports is true or false"),

@@ -127,8 +127,13 @@ def test_what_sums_cost_in_a_year_and_until_the_cap():
     assert budget([])["together"] is None
 
 
-def test_a_status_without_anything_is_told_plainly(tmp_path):
+def test_a_status_without_anything_is_told_plainly(tmp_path, capsys):
     service, _ = small_learner(tmp_path)
-    lines = status_lines(read_status(service.store))
+    found = read_status(service.store)
+    lines = status_lines(found)
     assert any("nothing was learnt yet" in line for line in lines)
     assert any("nothing was measured yet" in line for line in lines)
+    lost = {"name": "clicks", "collected": 0, "waiting": 1, "without_sum": {"invalidBatchSize": 2}, "contributions": 3}
+    assert "2 (too few contributions) without a sum" in " ".join(status_lines({**found, "tasks": [lost]}))
+    assert run(["models", "list", "--database", str(tmp_path / "s.sqlite")]) == 0
+    assert "there is no version" in capsys.readouterr().out

@@ -69,8 +69,9 @@ def read_config_file(context: click.Context, path: Path) -> dict[str, Any]:
 
 def _checked(context: click.Context, path: Path, known: dict[str, click.Parameter], key: str, value: Any) -> Any:
     if key not in known:
-        near = difflib.get_close_matches(key.replace("-", "_"), known, 1, 0.5)
-        meant = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(known)}"
+        names = [*known, "experiment"] if context.info_name == "serve" else list(known)
+        near = difflib.get_close_matches(key.replace("-", "_"), names, 1, 0.5)
+        meant = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(names)}"
         raise InputError(path, f"'{key}' is no setting; {meant}")
     parameter = known[key]
     is_flag = isinstance(parameter, click.Option) and parameter.is_flag

@@ -86,7 +86,8 @@ def _fetched(address: str, path: str, may_lack: bool = False) -> bytes | None:
     try:
         reply = over_http("GET", address + path, {}, None)
     except OSError as error:
-        raise DiscreetError(f"{address} cannot be reached ({error}); start it with 'discreet serve'") from None
+        why = getattr(error, "reason", error)
+        raise DiscreetError(f"{address} cannot be reached ({why}); start it with 'discreet serve'") from None
     if reply.status == 404 and may_lack:
         return None
     if reply.status != 200:

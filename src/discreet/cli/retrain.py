@@ -26,7 +26,7 @@ def retrain(
     For another text source, another run, or a new version of Discreet. No reader is asked, and it costs no ε. Stop the
     server first, unless its model stays the same. 'discreet models rollback' goes back.
 
-    Example: discreet retrain --database serving.sqlite --text words
+    Example: discreet retrain --database serving.sqlite --text hashed
     """
     from discreet.database import using_database
     from discreet.serving.learning.public_terms import PublicTerms, public_terms

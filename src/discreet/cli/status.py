@@ -42,6 +42,8 @@ def list_models(
     if as_json:
         print_json(found)
         return
+    if not found["versions"]:
+        say("Nothing was learnt from sums yet, so there is no version.")
     for version in found["versions"]:
         made = time.strftime("%Y-%m-%d %H:%M", time.gmtime(version["made"]))
         held = "  ROLLED BACK TO" if version["version"] == found["rolled_back_to"] else ""

@@ -27,7 +27,8 @@ def administration(service: Service, token: str, metrics: Metrics) -> APIRouter:
     def authorise(request: Request) -> None:
         given = request.headers.get("authorization", "")
         if not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
-            raise RequestRefusal(401, "administration needs the token: 'Authorization: Bearer …'")
+            why = "this is not the administrator's token" if given else "administration needs the token"
+            raise RequestRefusal(401, f"{why}: 'Authorization: Bearer …'")
 
     async def written(work: Any, *arguments: Any) -> None:
         try:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.error import HTTPError
+from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
@@ -187,6 +187,8 @@ class OfServer:
         except HTTPError as error:
             with error:
                 raise DiscreetError(f"{self._url}: {_said(error)}") from None
+        except URLError as error:
+            raise DiscreetError(f"{self._url}: cannot be reached ({error.reason}); is the server running?") from error
         except (OSError, HTTPException, ValueError) as error:
             raise DiscreetError(f"{self._url}: does not answer as it should ({error})") from error
 

@@ -179,7 +179,7 @@ class Service:
     def take_down(self, article: str, state: str) -> None:
         """Expire or delete an article."""
         if not self.store.take_down(article, state):
-            raise RequestRefusal(404, "no article has this id")
+            raise RequestRefusal(404, f"no article has the id '{article}'")
         self.updater.wake()
 
     def add_slates(self, slates: Sequence[SlateCount]) -> None:

@@ -27,6 +27,7 @@ from discreet.serving.server_store import ServerStore
 TRIAL = "TRIAL: ONE PARTY RUNS BOTH AGGREGATORS AND SEES EVERYTHING. NO PROTECTION AGAINST THE PUBLISHER."
 """What the terms of a trial begin with."""
 YEAR = 365
+_NO_SUM = {"invalidBatchSize": "too few contributions"}
 _SHOWN_WINDOWS = 60
 _SHOWN_VERSIONS = 20
 _MAX_DAYS = 36_525
@@ -230,7 +231,7 @@ def status_lines(status: Mapping[str, Any]) -> list[str]:
     if status.get("weights") is not None:
         lines.append(weights_line(status["weights"]))
     for task in status["tasks"]:
-        lost = sum(task["without_sum"].values())
+        lost = ", ".join(f"{count} ({_NO_SUM.get(why, why)})" for why, count in task["without_sum"].items()) or 0
         lines.append(
             f"{task['name']}: {task['collected']} windows learnt from or measured, {task['waiting']} waiting, {lost}"
             f" without a sum; {task['contributions']} contributions."

@@ -25,7 +25,7 @@ FORMATS: Registry[type[DataFormat]] = Registry(
 def recognise(path: Path) -> DataFormat | None:
     """The format of the data set at `path`, or None if it is in none of those known."""
     if not path.exists():
-        raise InputError(path, "does not exist")
+        raise InputError(path, "does not exist; 'discreet data synth' makes a data set to try")
     if path.is_dir() and not any(path.iterdir()):
         raise InputError(path, "is an empty folder")
     kinds = [*FORMATS.own(), *(FORMATS[name] for name in FORMATS.shipped)]
