@@ -36,6 +36,9 @@ def reader(tmp_path: Path) -> Reader:
         ({"epsilon": 1.5}, "costs ε = 1.5 a day"),
         ({"epsilon": 1.5, "per": "window"}, "costs ε = 1.5 a window"),
         ({"window_seconds": 240, "send_seconds": 240}, "windows last 240 seconds"),
+        ({"per": "window", "window_seconds": 7 * DAY}, "do not lie within a day"),
+        ({"per": "window", "window_seconds": 7 * HOUR}, "do not lie within a day"),
+        ({"per": "window", "start": START + 1800}, "do not lie within a day"),
         ({"send_seconds": 30}, "too little time to send"),
         ({"measure": "politics"}, "does not know how to measure"),
         ({"measure": "clicks by cell", "cells": ""}, "what its values stand for"),
@@ -44,6 +47,7 @@ def reader(tmp_path: Path) -> Reader:
         ({"noise": "discrete_gaussian", "delta": 1e-5}, "δ is 1e-05"),
         ({"helper": "https://other.example/"}, "not one that this device trusts"),
         ({"leader": "https://helper.example/leader"}, "one address"),
+        ({"leader": "https://HELPER.example:443/leader"}, "one address"),
         ({"leader": "http://news.example/"}, "not https"),
     ],
 )

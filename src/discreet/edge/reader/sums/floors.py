@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from discreet.aggregation.task import OF_EACH_WINDOW, Per, Task
+from discreet.aggregation.task import DAY, OF_EACH_WINDOW, Per, Task
 from discreet.edge.reader.sums.measures import MEASURES, WITH_CELLS
 from discreet.protocol.check import limits
 
@@ -49,6 +49,8 @@ class Floors:
             yield f"it has {task.length} values; this device sends {limits.max_task_length} at most"
         if task.window_seconds < limits.min_window_seconds:
             yield f"its windows last {task.window_seconds} seconds; this device wants {limits.min_window_seconds}"
+        if DAY % task.window_seconds or task.start % task.window_seconds:  # else it would count in one day of several
+            yield "its windows do not lie within a day (UTC)"
         if task.sent_until(0) - task.begins(1) < limits.min_send_seconds:
             yield f"it leaves too little time to send; this device wants {limits.min_send_seconds} seconds"
         most = self.max_window_epsilon if task.per is Per.WINDOW else self.max_day_epsilon
@@ -64,9 +66,13 @@ class Floors:
             yield "an aggregator's address is not https"
 
 
-def _origin(address: str) -> tuple[str, str]:
-    parts = urlsplit(address)
-    return parts.scheme, parts.netloc.lower()
+def _origin(address: str) -> tuple[str, str | None, int | None]:
+    """Scheme, host and port, as a browser compares them."""
+    try:
+        parts = urlsplit(address)
+        return parts.scheme, parts.hostname, parts.port or {"https": 443, "http": 80}.get(parts.scheme)
+    except ValueError:
+        return "", address, None
 
 
 def _is_secure(address: str) -> bool:

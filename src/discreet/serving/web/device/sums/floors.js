@@ -2,6 +2,7 @@
 
 import { LIMITS } from "../check.js";
 import { MEASURES } from "./measures.js";
+import { DAY } from "./task.js";
 
 const HERE = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
@@ -12,6 +13,7 @@ export function refusal(task, helpers) {
   if (MEASURES[task.measure].needsCells !== (task.cells !== "")) return "it does not say what its values stand for";
   if (task.length > LIMITS.max_task_length) return `it has ${task.length} values; this device sends ${LIMITS.max_task_length} at most`;
   if (task.window_seconds < LIMITS.min_window_seconds) return `its windows last ${task.window_seconds} seconds; this device wants ${LIMITS.min_window_seconds}`;
+  if (DAY % task.window_seconds || task.start % task.window_seconds) return "its windows do not lie within a day (UTC)";
   if (task.send_seconds < LIMITS.min_send_seconds) return `it leaves too little time to send; this device wants ${LIMITS.min_send_seconds} seconds`;
   const most = task.per === "window" ? LIMITS.max_window_epsilon : LIMITS.max_day_epsilon;
   if (task.epsilon > most) return `it costs ε = ${task.epsilon} a ${task.per}; this device allows ${most}`;
