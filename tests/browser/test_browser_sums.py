@@ -80,6 +80,7 @@ def world(**changes: Any) -> dict[str, Any]:
         "hours": 30,
         "readers": readers,
         "fails": False,
+        "shared": False,
         **changes,
     }
 
@@ -100,6 +101,18 @@ def test_what_is_seen_of_a_browser_does_not_depend_on_clicks(tmp_path: Path) -> 
     assert [reason.split(":")[0] for reason in quiet["refused"]] == ["task too dear is refused"]
     assert quiet["tasksLeft"] == 0
     assert quiet["life"] == pytest.approx(0.1 * 4 + 0.01 * 29 + 0.2 * 2)
+
+
+def test_devices_of_one_origin_share_the_reader_s_budget(tmp_path: Path) -> None:
+    """A server under several names has several devices in a browser; together they pay what one may."""
+    alone = seen(tmp_path)
+    together = seen(tmp_path, shared=True)
+    assert together[0]["given"] == alone[0]["given"]
+    assert together[0]["life"] == alone[0]["life"]
+    assert 0 < len(together[1]["given"]) < len(alone[1]["given"])
+    assert together[2]["debits"] < sum(each["debits"] for each in alone)
+    assert together[2]["life"] <= 2.0, "two days"
+    assert sum(each["life"] for each in alone) > 3.0
 
 
 def test_a_browser_gives_what_was_clicked_and_a_day_has_one_total(tmp_path: Path) -> None:

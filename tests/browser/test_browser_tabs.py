@@ -153,3 +153,16 @@ def test_what_an_older_page_took_unchecked_tells_nothing(browser: Any, article: 
         )
         assert page.evaluate("() => publisher.bodies('/v1/reports')") == []
         assert page.evaluate("() => device.status().problem") is None
+
+
+def test_two_devices_of_one_origin_pay_for_sums_from_one_budget(tabs: list[Any]) -> None:
+    script = """async (device) => {
+      const { openSharedBudget } = await import("/web/device/sums/shared_budget.js");
+      const budget = await openSharedBudget(device), debit = { task: "t", part: "day 1", day: 1, epsilon: 0.6, delta: 0 };
+      const later = { ...debit, part: "day 2", day: 2 }, before = { ...debit, part: "day 0", day: 0, number: 1 };
+      const paid = [await budget.pay(debit, [before]), await budget.pay(debit, [before]), await budget.pay(later, [])];
+      return [paid, (await budget.debits([])).map(({ device, day }) => [device, day])];
+    }"""
+    first, second = tabs[0].evaluate(script, "discreet a"), tabs[1].evaluate(script, "discreet b")
+    assert first == [[True, True, True], [["discreet a", day] for day in (0, 1, 2)]]
+    assert second == [[False, False, False], [*first[1], ["discreet b", 0]]], "what was paid before counts at once"

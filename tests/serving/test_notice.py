@@ -48,6 +48,7 @@ def test_a_trial_is_warned_of_first_and_promises_nothing(public):
     cost = next(str(one) for one in notice.sentences if one.name == "sum_cost")
     assert "ε = ∞" in cost
     assert "0.7" not in cost
+    assert "at most ε" not in notice.as_text()
     assert f"<p class=warning>{WARNING}</p>" in notice.as_html()
 
 

@@ -6,8 +6,10 @@ const [folder, path] = process.argv.slice(2);
 const load = (name) => import(pathToFileURL(`${folder}/${name}`));
 const { openDevice } = await load("device.js");
 const { unhexed } = await load("sums/report.js");
+const { SharedBudget } = await load("sums/shared_budget.js");
+const { openStorage } = await load("storage.js");
 const { Prio3 } = await load("prio3/prio3.js");
-const { model, tasks, cells, keys, helpers, start, hours, readers, fails } = JSON.parse(readFileSync(path, "utf-8"));
+const { model, tasks, cells, keys, helpers, start, hours, readers, fails, shared } = JSON.parse(readFileSync(path, "utf-8"));
 
 const json = (value) => new TextEncoder().encode(JSON.stringify(value));
 const answers = [
@@ -28,7 +30,9 @@ function sharder() {
   };
 }
 
-async function seenOf(clicks) {
+const storage = shared ? await openStorage(null) : null;
+
+async function seenOf(clicks, place) {
   let now = start - 100;
   const seen = [], given = [];
   const fetch = async (url, { method, headers, body = null }) => {
@@ -43,7 +47,7 @@ async function seenOf(clicks) {
   const own = sharder();
   const watched = { shard: (request) => (given.push(request.measurement), own.shard(request)) };
   await device.refresh();
-  const sums = await device.joinSums({ helpers, sharder: watched });
+  const sums = await device.joinSums({ helpers, sharder: watched, budget: storage && new SharedBudget(storage, `device ${place}`) });
   await sums.refresh();
   let next = 0;
   for (let due; (due = await sums.nextDue()) !== null && due < start + hours * 3600; ) {
@@ -62,5 +66,5 @@ async function seenOf(clicks) {
 }
 
 const result = [];
-for (const clicks of readers) result.push(await seenOf(clicks));
+for (const [place, clicks] of readers.entries()) result.push(await seenOf(clicks, place));
 console.log(JSON.stringify(result));

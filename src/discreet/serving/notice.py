@@ -37,7 +37,7 @@ WORDS = {
     "collusion": "If {leader} and {helper} worked together, they would see your part without noise. They must be run by"
     " different people who do not share what they have.",
     "caps": "Whatever is asked, your device spends at most ε = {day} a day and ε = {life} over its life on sums, at"
-    " δ = {delta_for_life}. Then it stops.",
+    " δ = {delta_for_life}. Then it stops. Each of your devices counts for itself, and in a browser each site does.",
     "choice": "You can stop your part in sums at any time; your front page works all the same.",
     "epsilon": "ε says how much better than by guessing anybody could tell from what was sent whether you did"
     " something or not. Odds change by at most a factor of e^ε: at ε = 1, odds of 1 to 1 become 2.72 to 1 at the most.",
@@ -101,7 +101,8 @@ def _sentences(model: Served, offer: Offer) -> Iterator[Sentence]:
     if offer.tasks:
         most = {"day": limits.max_day_epsilon, "life": limits.max_life_epsilon}
         shown = {name: shown_epsilon(value) for name, value in most.items()}
-        yield Sentence("caps", {**shown, "delta_for_life": f"{limits.max_task_delta:g}"})
+        if not offer.warning:  # in a trial nothing is promised
+            yield Sentence("caps", {**shown, "delta_for_life": f"{limits.max_task_delta:g}"})
         yield Sentence("choice", {})
     yield Sentence("epsilon", {})
     yield Sentence("not_covered", {})

@@ -100,8 +100,10 @@ class Device {
   #clicks;
   #telling;
   #tabs;
+  #name;
 
   constructor({ server, random, now, storage, name }) {
+    this.#name = name;
     this.#server = server;
     this.#random = random;
     this.#now = now;
@@ -247,11 +249,12 @@ class Device {
     return { epsilon, openCategories: [...open.keys()] };
   }
 
-  async joinSums({ helpers, sharder = null }) {
+  async joinSums({ helpers, sharder = null, budget = null }) {
     const { Contributor } = await import("./sums/contributor.js");
+    budget ??= await (await import("./sums/shared_budget.js")).openSharedBudget(this.#name);
     sharder ??= (await import("./prio3/sharding.js")).openSharder();
     const parts = { storage: this.#storage, server: this.#server, random: this.#random, now: this.#now };
-    return new Contributor({ ...parts, helpers, sharder });
+    return new Contributor({ ...parts, helpers, sharder, budget });
   }
 
   async takePart({ helpers, sharder = null }) {

@@ -14,6 +14,7 @@ import { hmac } from "./hmac.js";
 import { canSeal } from "./hpke.js";
 import { MEASURES } from "./measures.js";
 import { clickedViews } from "./quality.js";
+import { fits } from "./shared_budget.js";
 import { MEDIA, contextOf, readKeys, reportsAt, unhexed, uploadRequest } from "./report.js";
 import { DAY, begins, isWithin, measurementOf, nothing, periodOf, prio3Of, readTask, sentUntil, sizeOf, windowAt } from "./task.js";
 
@@ -28,16 +29,21 @@ export class Contributor {
   #now;
   #helpers;
   #sharder;
+  #budget;
   #keys = new Map();
 
-  /** `helpers` are the addresses of second aggregators that the reader trusts; `sharder` is as of prio3/sharding.js. */
-  constructor({ storage, server, random, now, helpers, sharder }) {
+  /**
+   * `helpers` are the addresses of second aggregators that the reader trusts; `sharder` is as of prio3/sharding.js, and
+   * `budget` as of shared_budget.js, or null.
+   */
+  constructor({ storage, server, random, now, helpers, sharder, budget }) {
     this.#storage = storage;
     this.#server = server;
     this.#random = random;
     this.#now = now;
     this.#helpers = helpers;
     this.#sharder = sharder;
+    this.#budget = budget;
   }
 
   /** Fetch the announced tasks, and what their values stand for. */
@@ -83,11 +89,13 @@ export class Contributor {
   async contributeDue() {
     const now = this.#now(), secret = await this.#drawingSecret();
     let delivered = 0;
-    for (const { name, task, since, window: done } of await this.#rows()) {
+    for (const { name, task, since, window: done, period } of await this.#rows()) {
       const window = windowAt(task, now) - 1;
       if (window <= done || window >= task.windows || since > begins(task, window)) continue;
       if (dueAt(secret, task, window) > now || now >= sentUntil(task, window)) continue;
-      const values = await this.#decide(name, window, await this.#cellsOf(task, window));
+      const cells = await this.#cellsOf(task, window);
+      const mayPay = period === periodOf(task, window) || (await this.#isWithinBudget(task, window));
+      const values = await this.#decide(name, window, cells, mayPay);
       if (values) delivered += (await this.#send(task, window, values)) ? 1 : 0;
     }
     await this.#dropEnded(now);
@@ -96,7 +104,8 @@ export class Contributor {
 
   /** What it has cost. */
   async statement() {
-    const debits = await this.#storage.transaction(["paid"], "readonly", ({ paid }) => paid.all());
+    const own = await this.#own();
+    const debits = this.#budget ? await this.#budget.debits(own) : own;
     const last = Math.max(0, ...debits.map((debit) => debit.day));
     const delta = LIMITS.max_task_delta;
     return {
@@ -157,12 +166,12 @@ export class Contributor {
   }
 
   /** Pay for a window, measure it and write both down; null if it was done, or may not be paid. */
-  #decide(name, window, ofWindow) {
+  #decide(name, window, ofWindow, mayPay) {
     return this.#storage.transaction(["tasks", "paid", "clicks", "views"], "readwrite", async ({ tasks, paid, clicks, views }) => {
       const row = await tasks.get(name);
       if (!row?.task || row.window >= window || row.since > begins(row.task, window)) return null;
       const { task } = row, period = periodOf(task, window), isSame = row.period === period;
-      if (!isSame && !(await this.#pay(paid, task, window))) {
+      if (!isSame && !(mayPay && (await this.#pay(paid, task, window)))) {
         await tasks.put({ ...row, window });
         return null;
       }
@@ -182,16 +191,24 @@ export class Contributor {
    * have been given than is known, so nothing is.
    */
   async #pay(paid, task, window) {
-    const part = `${task.per} ${periodOf(task, window)}`, day = Math.floor(begins(task, window) / DAY);
-    const { epsilon, delta } = task, most = LIMITS.max_task_delta;
-    const before = await paid.all();
-    if (before.some((debit) => debit.task === task.id && debit.part === part)) return false;
-    const debit = { time: Math.floor(this.#now()), task: task.id, name: task.name, part, day, epsilon, delta };
-    const all = [...before, debit];
-    const fits = spentEpsilon(all.filter((other) => other.day === day), most) <= LIMITS.max_day_epsilon;
-    if (!fits || spentEpsilon(all, most) > LIMITS.max_life_epsilon) return false;
+    const debit = this.#debit(task, window), before = await paid.all();
+    if (before.some((other) => other.task === debit.task && other.part === debit.part) || !fits(before, debit)) return false;
     await paid.add(debit);
     return true;
+  }
+
+  /** Whether all devices of this origin together may pay for the period of a window. */
+  async #isWithinBudget(task, window) {
+    return !this.#budget || this.#budget.pay(this.#debit(task, window), await this.#own());
+  }
+
+  #debit(task, window) {
+    const part = `${task.per} ${periodOf(task, window)}`, day = Math.floor(begins(task, window) / DAY);
+    return { time: Math.floor(this.#now()), task: task.id, name: task.name, part, day, epsilon: task.epsilon, delta: task.delta };
+  }
+
+  #own() {
+    return this.#storage.transaction(["paid"], "readonly", ({ paid }) => paid.all());
   }
 
   /** Seal one report and send it, once: a leader that says it did not take it may have kept it. */
