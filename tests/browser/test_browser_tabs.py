@@ -158,7 +158,8 @@ def test_what_an_older_page_took_unchecked_tells_nothing(browser: Any, article: 
 def test_two_devices_of_one_origin_pay_for_sums_from_one_budget(tabs: list[Any]) -> None:
     script = """async (device) => {
       const { openSharedBudget } = await import("/web/device/sums/shared_budget.js");
-      const budget = await openSharedBudget(device), debit = { task: "t", part: "day 1", day: 1, epsilon: 0.6, delta: 0 };
+      const budget = await openSharedBudget(device);
+      const debit = { task: "t", part: "day 1", day: 1, epsilon: 0.6, delta: 0 };
       const later = { ...debit, part: "day 2", day: 2 }, before = { ...debit, part: "day 0", day: 0, number: 1 };
       const paid = [await budget.pay(debit, [before]), await budget.pay(debit, [before]), await budget.pay(later, [])];
       return [paid, (await budget.debits([])).map(({ device, day }) => [device, day])];
