@@ -198,6 +198,7 @@ def test_random_kills_of_both_under_load(deployed):
         assert np.abs(np.array(values) - [each, 0, 0]).max() < 20 * noise_deviation(task)
 
 
+@pytest.mark.long
 def test_tls_and_tokens(deployed, tmp_path: Path):
     write_certificates(tmp_path / "tls", ["localhost", "127.0.0.1"])
     extra = f'certificate = "{tmp_path}/tls/server.crt"\ncertificate_key = "{tmp_path}/tls/server.key"'

@@ -60,6 +60,7 @@ def test_all_that_the_package_adds_works_from_the_command_line(discreet):
     check_outputs(discreet)
 
 
+@pytest.mark.long
 def test_measurements_are_used_again_until_the_package_changes(installed, discreet):
     place, environment = installed
     words = ["compare", "news", "--methods", "title_length", "--text", "hashed", "--out", "kept"]
@@ -74,6 +75,7 @@ def test_measurements_are_used_again_until_the_package_changes(installed, discre
     assert "Reused" not in again.stdout
 
 
+@pytest.mark.long
 def test_an_interrupted_training_of_the_package_s_model_is_resumed(installed, discreet):
     place, _ = installed
     words = [*TRAIN_MODEL, "--out", "broken"]
@@ -87,6 +89,7 @@ def test_an_interrupted_training_of_the_package_s_model_is_resumed(installed, di
     assert "mean_title" in discreet("evaluate", "broken", "news", "--json")
 
 
+@pytest.mark.long
 def test_a_run_of_a_package_that_is_not_there_says_what_to_do(installed, discreet, capsys):
     place, _ = installed
     discreet("train", "news", "--method", "title_length", "--text", "hashed", "--out", "alone")
