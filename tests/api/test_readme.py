@@ -22,7 +22,8 @@ def place(tmp_path_factory):
     write_mind(news_world(150, train_days=2, history_days=4, seed=3), folder / "world")
     pairs = sorted(set(zip(rng.integers(80, size=1200).tolist(), rng.integers(15, size=1200).tolist(), strict=True)))
     lines = ["user,item,rating", *(f"{user},{item},{(user + item) % 5 + 1}" for user, item in pairs)]
-    (folder / "ratings.csv").write_text("\n".join(lines) + "\n")
+    (folder / "ratings").mkdir()
+    (folder / "ratings" / "ratings.csv").write_text("\n".join(lines) + "\n")
     return folder
 
 
