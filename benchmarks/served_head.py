@@ -43,7 +43,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=11)
     given = parser.parse_args()
     task = TrainingTask(news_world(given.readers, seed=given.seed), "hashed")
-    method = FrontPage(epsilon=given.epsilon, head_share=0.33, population=given.population)
+    method = FrontPage(epsilon=given.epsilon, head_share=0.5, population=given.population)
     state, dev = method.train(task, 0), task.data.splits["dev"]
     without = method.score(task, {name: value for name, value in state.items() if name != "head"}, dev, 0)
     exact, head, shown = head_scores(task, state, dev), FrontPageHead.from_state(state), ShownArticles.of(task.data)

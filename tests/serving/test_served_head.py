@@ -17,12 +17,13 @@ from discreet.edge.reader.personal_scores import ReadArticle, matrix, personal_s
 from discreet.edge.reader.publisher_terms import HistoryWeights, PublisherTerms
 from discreet.errors import DiscreetError
 from discreet.methods.front_page.front_page import FrontPage
-from discreet.methods.front_page.head import LENGTH, HeadArticles, head_matrix, head_scores
+from discreet.methods.front_page.head import LENGTH, head_matrix, head_scores, head_weights
+from discreet.methods.front_page.head_articles import SIZE, HeadArticles
 from discreet.methods.front_page.public_articles import PublicArticles
 from discreet.methods.method import TrainingTask
 from discreet.methods.run import Run
 from discreet.protocol.check import read
-from discreet.serving.front_page_head import FrontPageHead
+from discreet.serving.front_page_head import MAX_SERVED, FrontPageHead
 from discreet.serving.learning.public_terms import public_terms
 from discreet.serving.server import open_service
 
@@ -36,11 +37,14 @@ def task():
 
 @pytest.fixture(scope="module")
 def head_run(tmp_path_factory):
-    """A run as it is trained, with a head that sixty readers could not teach."""
+    """A run as it is trained, with a head of 48 directions that sixty readers could not teach."""
     folder = tmp_path_factory.mktemp("runs") / "head"
     fitted = FrontPage(epsilon=0.5, head_share=0.3).fit(small_world(), text="hashed")
-    learnt = np.random.default_rng(0).normal(0, 0.05, LENGTH)
-    replace(fitted, state={**fitted.state, "head": learnt}).save(folder)
+    directions = np.random.default_rng(0).normal(0, 0.1, (SIZE, MAX_SERVED))
+    signs = np.where(np.arange(MAX_SERVED) % 2, -1, 1)
+    learnt = head_weights(directions * signs @ directions.T)
+    state = {**fitted.state, "head": learnt, **HeadArticles.of(fitted.task).state(fitted.task)}
+    replace(fitted, state=state).save(folder)
     return folder
 
 
@@ -81,8 +85,9 @@ def rounded_scores(task, head_run, told, sent):
     size = len(vectors["head"])
     steps = vectors["scale"] * matrix(sent, vectors["dimension"])[:, -size:].astype(np.float64)
     values, directions = np.linalg.eigh(head_matrix(state["head"]))
-    units = np.sqrt(np.asarray(vectors["head"]) / values)
-    articles = HeadArticles(state["head_basis"], state["head_centre"], (steps * units) @ directions.T)
+    served = np.sort(np.argsort(-np.abs(values), kind="stable")[:size])
+    units = np.sqrt(np.asarray(vectors["head"]) / values[served])
+    articles = replace(HeadArticles.of(task, state), vectors=(steps * units) @ directions[:, served].T)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(HeadArticles, "of", lambda *_: articles)
         return head_scores(task, state, part())
@@ -107,7 +112,9 @@ def test_a_run_tells_its_head_and_what_it_cost(head_run, told, service):
     assert terms.training == Run.load(head_run).guarantee
     assert (told["weights"]["head"], len(told["vectors"]["head"])) == (1, 48)
     assert told["vectors"]["dimension"] == 512 + 48
-    assert any("a head from a clipped gradient a day" in line for line in json.loads(service.about().plain())["words"])
+    assert any(
+        "a head from one direction of each reader" in line for line in json.loads(service.about().plain())["words"]
+    )
     assert replace(service.model, head=None).version != service.model.version
 
 

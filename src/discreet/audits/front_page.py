@@ -3,7 +3,9 @@
 - One aggregator's share of a window, by the exact probabilities of its noise.
 - A reader's whole day: how far the shipped bounding lets a reader's log move all sums of the day, whatever she clicks.
 - The weights' sum of a day: how long in L1 the shipped clipping lets a reader's contribution be.
-- The head's sum of a day: how long the shipped clipping lets a reader's contribution be, whatever she reads and clicks.
+- The head's sum: how long the shipped code lets a reader's contribution be, from all her slates of all days, whatever
+  she reads and clicks; and how often she is in it.
+- The head's judges: how long in L1 a judge's contribution is, from all her slates.
 - Non-interference: with the released sums fixed, what everybody else is shown does not depend on a reader's clicks.
 """
 
@@ -20,9 +22,11 @@ from discreet.audits.noninterference import NonInterference
 from discreet.audits.sum_noise import ShareMasses
 from discreet.data.news import Articles, Impressions, NewsData
 from discreet.methods.front_page.click_rates import known_rates
-from discreet.methods.front_page.clipping import FIXED, Clipping
 from discreet.methods.front_page.front_page import FrontPage
-from discreet.methods.front_page.head import LENGTH, HeadArticles, head_contributions, head_scores, sensitivity
+from discreet.methods.front_page.head import LENGTH, head_contributions, head_lattice, head_scores
+from discreet.methods.front_page.head_articles import HeadArticles
+from discreet.methods.front_page.head_judges import SENSITIVITY as JUDGE_SENSITIVITY
+from discreet.methods.front_page.head_judges import judge_contributions
 from discreet.methods.front_page.history_features import device_features
 from discreet.methods.front_page.learnt_weights import SENSITIVITY as WEIGHTS_SENSITIVITY
 from discreet.methods.front_page.learnt_weights import WITH_POPULARITY, weight_contributions
@@ -30,8 +34,7 @@ from discreet.methods.front_page.public_articles import PublicArticles
 from discreet.methods.front_page.windows import DAY, Log, Window, noise_scale, popularity_task, released_windows
 from discreet.methods.method import State, TrainingTask
 from discreet.privacy.guarantee import Status
-from discreet.privacy.mechanisms.lattice import zcdp_multiplier
-from discreet.privacy.participation_cost import gaussian_epsilon
+from discreet.privacy.participation_cost import gaussian_epsilon, multiplier_for
 
 _READERS, _ARTICLES, _SLATE, _HOUR = 6, 12, 5, 3600
 
@@ -97,18 +100,30 @@ class DayCost(Exact):
 
 @dataclass(frozen=True)
 class HeadCost(Exact):
-    """The ε that the head's sum of a day really costs: the longest contribution of a reader, over the noise."""
+    """The ε that the head really costs a teacher: all that she is in the sum with, over one aggregator's noise."""
 
     epsilon: float
     delta: float
-    clipping: Clipping = FIXED
     logs: int = 20
 
     def lower_bound(self, error: float, seed: int) -> float:
-        """By running the shipped clipping and rounding on logs of a reader who reads and clicks as she likes."""
-        longest = max(_head_length(clicks, self.clipping) for clicks in range(self.logs))
-        multiplier = zcdp_multiplier(self.epsilon, self.delta) * sensitivity(self.clipping)
-        return gaussian_epsilon(multiplier / longest, self.delta)
+        """By running the shipped code on both days of a reader who reads and clicks as she likes."""
+        lattice = head_lattice(multiplier_for(self.epsilon, self.delta, 1))
+        longest = max(_head_length(clicks) for clicks in range(self.logs))
+        return gaussian_epsilon(float(lattice.party_deviation) / longest, self.delta)
+
+
+@dataclass(frozen=True)
+class JudgeCost(Exact):
+    """The ε that judging a head really costs: the longest contribution of a judge in L1, over the noise."""
+
+    epsilon: float
+    logs: int = 20
+
+    def lower_bound(self, error: float, seed: int) -> float:
+        """By running the shipped code on both days of a reader, with heads of any size."""
+        longest = max(_judge_length(clicks, size) for clicks in range(self.logs) for size in (0.1, 100.0))
+        return self.epsilon * longest / JUDGE_SENSITIVITY
 
 
 @dataclass(frozen=True)
@@ -140,13 +155,26 @@ def _weights_length(clicks: int, spread: float) -> int:
     return max(int(np.abs(weight_contributions(mine, features, weights)).sum()) for weights in candidates)
 
 
-def _head_length(clicks: int, clipping: Clipping) -> float:
-    """How long the contribution of reader 0 is on her first day: she is the only one here."""
-    data = audited_log(clicks)
-    mine = _first_day(data)
-    articles = HeadArticles.of(TrainingTask(data, "hashed"))
-    rows = list(head_contributions(mine, articles, np.zeros(len(mine.shown)), np.zeros(LENGTH), clipping))
-    return float(np.linalg.norm(np.concatenate(rows).astype(np.float64))) if rows else 0.0
+def _mine(data: NewsData) -> Impressions:
+    """What reader 0 is shown on all days."""
+    split = data.splits["train"]
+    return split.select(split.reader == 0)
+
+
+def _head_length(clicks: int) -> float:
+    """How long all contributions of reader 0 to the head are together: she is the only one here."""
+    mine, task = _mine(audited_log(clicks)), TrainingTask(audited_log(clicks), "hashed")
+    rows = list(head_contributions(mine, HeadArticles.of(task), np.zeros(len(mine.shown))))
+    integers = [head_lattice(1.0).integers(row) for row in rows]
+    return float(np.abs(np.concatenate([np.linalg.norm(row.astype(np.float64), axis=1) for row in integers])).sum())
+
+
+def _judge_length(clicks: int, size: float) -> int:
+    """How long in L1 the contribution of reader 0 is if she judges a head that adds scores of this size."""
+    mine = _mine(audited_log(clicks))
+    drawn = np.random.default_rng(clicks)
+    without, added = drawn.normal(size=len(mine.shown)), size * drawn.normal(size=len(mine.shown))
+    return int(np.abs(judge_contributions(mine, without, added)).sum())
 
 
 def others_see(clicks: int | None, released: Sequence[Window]) -> bytes:
@@ -155,8 +183,7 @@ def others_see(clicks: int | None, released: Sequence[Window]) -> bytes:
     split, task = data.splits["train"], TrainingTask(data, "hashed")
     others = split.select(split.reader != 0)
     rates = known_rates(method.popularity(task), released, others, _HOUR)
-    articles = HeadArticles.of(task)
-    head: State = {"head": np.linspace(-1, 1, LENGTH), "head_basis": articles.basis, "head_centre": articles.centre}
+    head: State = {"head": np.linspace(-1, 1, LENGTH), **HeadArticles.of(task).state(task)}
     return bytes((method.device_scores(task, others) + head_scores(task, head, others) + rates).tobytes())
 
 
@@ -170,10 +197,9 @@ def _register() -> None:
         register(Audit("front_page", setting, Status.PROVED, 1.0, DayCost(1.0, seconds, clicks)))
     setting = "the weights' sum of a day, ε=1, exact"
     register(Audit("front_page", setting, Status.PROVED, 1.0, WeightsCost(1.0)))
-    setting = "the head's sum of a day, ε=1, δ=1e-6, exact"
+    setting = "the head, all slates of a teacher, ε=1, δ=1e-6, exact"
     register(Audit("front_page", setting, Status.PROVED, 1.0, HeadCost(1.0, 1e-6)))
-    setting = "the head's sum of a day, clipped at a quantile, ε=1, δ=1e-6, exact"
-    register(Audit("front_page", setting, Status.PROVED, 1.0, HeadCost(1.0, 1e-6, Clipping(0.5, 0.1))))
+    register(Audit("front_page", "a judge of the head, ε=1, exact", Status.PROVED, 1.0, JudgeCost(1.0)))
     log = Log.of([audited_log(0).splits["train"]], _READERS, _HOUR, seed=0)
     released = tuple(released_windows(log, _HOUR, 1.0, 1, 0))
     test = NonInterference(others_see, (None, 0, 1, 2, 3), released)

@@ -39,6 +39,9 @@ METHODS: Registry[type[Method]] = Registry(
     check_frozen,
 )
 
+_RETIRED = {("front_page", "head_quantile")}
+"""Method and setting that runs of earlier versions have, and that no longer mean anything."""
+
 
 def make_method(name: str, settings: Mapping[str, Any] | None = None) -> Method:
     """The method called `name`, with `settings` in place of its defaults."""
@@ -102,5 +105,6 @@ def plain_settings(method: Method) -> dict[str, Any]:
 
 
 def method_from_plain(name: str, settings: Mapping[str, Any]) -> Method:
-    """The inverse of `plain_settings`."""
-    return make_method(name, {key: from_plain(value) for key, value in settings.items()})
+    """The inverse of `plain_settings`; settings that only earlier versions had are left out."""
+    known = {key: from_plain(value) for key, value in settings.items() if (name, key) not in _RETIRED}
+    return make_method(name, known)

@@ -2,8 +2,9 @@
 
 The head adds ūᵀWt to a score, with t an article's public vector, ū the mean of the history's, and W symmetric
 (`methods.front_page.head`). Let W = Q Λ Qᵀ. In the coordinates z = Qᵀt this is Σ λₖ z̄ₖ zₖ. So each article is sent with
-z after its title vector, and the terms say what each of these coordinates counts, λₖ. Nothing is left out but how
-coordinates are rounded: each has a unit of its own, so that all use the whole range of a byte.
+z after its title vector, and the terms say what each of these coordinates counts, λₖ. Of the head's 96 directions the
+`MAX_SERVED` with the largest |λₖ| are sent: the others have little left when noise was taken out of W. Each coordinate
+has a unit of its own, so that all use the whole range of a byte.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ import numpy as np
 
 from discreet.errors import DiscreetError
 from discreet.methods.front_page.head import head_matrix
+from discreet.methods.front_page.head_articles import topic_rows
 from discreet.methods.method import State
 from discreet.protocol.check import SCHEMA
 from discreet.serving.model import Doubles, Floats
 
+MAX_SERVED = 48
+"""How many coordinates of a head an article is sent with at most."""
 MAX_DIMENSION: int = SCHEMA["model"]["properties"]["vectors"]["properties"]["dimension"]["maximum"]
 
 
@@ -53,6 +57,7 @@ class FrontPageHead:
         values, directions = np.linalg.eigh(head_matrix(state["head"].astype(np.float64)))
         basis, text_centre = state["head_basis"].astype(np.float64) @ directions, state["head_text_centre"]
         counts = (values != 0) & basis.any(axis=0)
+        counts[np.argsort(-np.abs(values * counts), kind="stable")[MAX_SERVED:]] = False
         if not counts.any():
             raise DiscreetError("nothing that it learnt stood out of noise and chance")
         size = len(text_centre)
@@ -82,8 +87,7 @@ class FrontPageHead:
 
         A section that is not known counts as its category, and a category that is not known as none.
         """
-        row = {topic: number for number, topic in enumerate(self.topics)}
-        topic = [row.get(place, row.get((place[0], ""), -1)) for place in places] or [-1] * len(vectors)
+        topic = topic_rows(self.topics, places or [("", "")] * len(vectors))
         return np.asarray(vectors.astype(np.float64) @ self.text_basis + self.topic_basis[topic] - self.centre)
 
     def largest(self, vectors: Floats) -> Doubles:

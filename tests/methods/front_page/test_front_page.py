@@ -44,6 +44,10 @@ def test_ranks_better_than_content_and_popularity_helps(task):
 def test_is_saved_and_loaded(news, tmp_path):
     run = d.FrontPage(epsilon=3).fit(news, text="hashed")
     run.save(tmp_path / "run")
+    about = tmp_path / "run" / "run.json"
+    about.write_text(about.read_text().replace('"head_share"', '"head_quantile": 0.0, "head_share"'))
+    assert '"head_quantile"' in about.read_text(), "as versions before 0.5.0 wrote it"
+    (tmp_path / "run" / "discreet.sha256").unlink()
     loaded = Run.load(tmp_path / "run")
     dev = news.splits["dev"]
     assert np.array_equal(run.score(dev), loaded.score(dev, news))

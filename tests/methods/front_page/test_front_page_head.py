@@ -1,4 +1,4 @@
-"""The head: what a reader contributes is bounded, noise is shrunk away, and what was learnt ranks better."""
+"""The head: what a reader contributes is bounded, noise is taken out, and its judges decide whether it ranks."""
 
 import math
 from dataclasses import replace
@@ -11,20 +11,24 @@ from discreet.audits.front_page import audited_log
 from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
 from discreet.methods.baselines.similarity import mean_of_history
-from discreet.methods.front_page.clipping import FIXED, Clipping
+from discreet.methods.front_page.daily_budget import DailyBudget
+from discreet.methods.front_page.denoised_matrix import denoised, symmetric_deviation
 from discreet.methods.front_page.head import (
     LENGTH,
-    HeadArticles,
     head_contributions,
+    head_lattice,
+    head_matrix,
     head_scores,
+    is_worth_its_noise,
     learn_head,
-    sensitivity,
-    shrunk,
+    matched,
 )
+from discreet.methods.front_page.head_articles import HeadArticles, topic_rows
+from discreet.methods.front_page.head_judges import SENSITIVITY, UNIT, judge_contributions, judged, judges
 from discreet.methods.front_page.subcategories import Subcategories
 from discreet.methods.method import TrainingTask
-from discreet.privacy.accounting.zcdp import gaussian_rho, zcdp_epsilon
 from discreet.privacy.guarantee import Scope
+from discreet.privacy.mechanisms.gaussian import gaussian_delta
 from discreet.privacy.noise import SimulatedNoise
 
 
@@ -33,31 +37,30 @@ def task():
     return TrainingTask(news_world(400, seed=3), "hashed")
 
 
-def rows_of(clicks, clipping=FIXED):
+@pytest.fixture(scope="module")
+def opposed(task):
+    """Everybody clicks the article whose first direction is least like her own; slates, vectors and who clicked."""
+    train, articles = task.data.splits["train"], HeadArticles.of(task)
+    reader = mean_of_history(articles.vectors, train)[train.impression_of_shown, 0]
+    liked = -reader * articles.vectors[train.shown, 0]
+    clicked = liked == np.maximum.reduceat(liked, train.slate[:-1])[train.impression_of_shown]
+    return replace(train, clicked=clicked), articles
+
+
+def rows_of(clicks):
     data = audited_log(clicks)
     task, split = TrainingTask(data, "hashed"), data.splits["train"]
-    first = split.select(split.time < 86400)
-    scores = np.zeros(len(first.shown))
-    rows = np.concatenate(list(head_contributions(first, HeadArticles.of(task), scores, np.ones(LENGTH), clipping)))
-    readers = np.unique(np.repeat(first.reader, first.slate_sizes)[first.clicked])
+    rows = np.concatenate(list(head_contributions(split, HeadArticles.of(task), np.zeros(len(split.shown)))))
+    readers = np.unique(np.repeat(split.reader, split.slate_sizes)[split.clicked])
     return dict(zip(readers.tolist(), rows, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("clicks", "clipping"), [(0, FIXED), (1, Clipping(0.5, 1e-3)), (2, Clipping(0.5, 0.3)), (2, Clipping(0.5, 1e3))]
-)
-def test_a_contribution_is_at_most_as_long_as_the_noise_is_made_for(clicks, clipping):
-    lengths = [np.linalg.norm(row.astype(float)) for row in rows_of(clicks, clipping).values()]
-    assert 0 < max(lengths) <= sensitivity(clipping)
-
-
-def test_the_clipping_norm_finds_its_quantile():
-    lengths, clipping = np.random.default_rng(0).lognormal(1.0, 0.5, 4000), Clipping.at(0.5)
-    for _ in range(30):
-        clipping = clipping.after(float((lengths <= clipping.norm).mean()))
-    assert clipping.norm == pytest.approx(np.median(lengths), rel=0.02)
-    assert Clipping.at(0.0).norm == 1
-    assert Clipping(0.5, 1.0).after(-5.0).norm <= math.e
+@pytest.mark.parametrize("clicks", [0, 1, 3])
+def test_a_contribution_has_length_1_and_no_more_on_the_lattice(clicks):
+    rows, lattice = np.stack(list(rows_of(clicks).values())), head_lattice(1.0)
+    assert np.linalg.norm(rows, axis=1) == pytest.approx(1.0)
+    squares = [sum(int(entry) ** 2 for entry in row) for row in lattice.integers(rows)]
+    assert max(squares) <= lattice.unit**2
 
 
 def test_what_others_contribute_does_not_depend_on_a_reader():
@@ -66,40 +69,42 @@ def test_what_others_contribute_does_not_depend_on_a_reader():
     assert all(np.array_equal(one[reader], other[reader]) for reader in one)
 
 
-def test_a_head_learns_what_goes_together_and_one_of_noise_alone_does_not_rank(task):
-    """Everybody clicks the article whose first direction is least like her own."""
-    train, vectors = task.data.splits["train"], HeadArticles.of(task).vectors
-    reader = mean_of_history(vectors, train)[train.impression_of_shown, 0]
-    liked = -reader * vectors[train.shown, 0]
-    clicked = liked == np.maximum.reduceat(liked, train.slate[:-1])[train.impression_of_shown]
-    data = replace(task.data, splits={"train": replace(train, clicked=clicked)})
-    other = TrainingTask(data, "hashed")
-    scores = np.zeros(len(train.shown))
-    exact = learn_head(other, scores, 0.0, 1, SimulatedNoise(0))
-    assert exact["head"][0] < 0
-    added = head_scores(other, exact, train)
-    assert added[clicked].mean() > added[~clicked].mean()
-    noise = learn_head(other, scores, 1000.0, 1, SimulatedNoise(0))
-    assert np.linalg.norm(noise["head"]) < 0.2 * np.linalg.norm(exact["head"])
+def test_a_head_learns_what_goes_together_and_one_of_noise_alone_does_not_rank(opposed):
+    slates, articles = opposed
+    scores = np.zeros(len(slates.shown))
+    exact = learn_head(slates, articles, scores, 0.0, 1, SimulatedNoise(0))
+    assert head_matrix(exact)[0, 0] < 0
+    added = matched(articles, exact, slates)
+    assert added[slates.clicked].mean() > added[~slates.clicked].mean()
+    lost = learn_head(slates, articles, scores, 1000.0, 1, SimulatedNoise(0))
+    many = learn_head(slates, articles, scores, 1000.0, 10**5, SimulatedNoise(0))
+    assert np.linalg.norm(many - exact) < 0.1 * np.linalg.norm(exact)
+    assert np.linalg.norm(lost - exact) > 0.9 * np.linalg.norm(exact)
 
 
-def test_shrinkage_keeps_what_stands_out():
-    assert np.array_equal(shrunk(np.array([3.0, 4.0]), 0.0), [3, 4])
-    assert shrunk(np.array([3.0, 4.0]), 12.5) == pytest.approx([1.5, 2.0])
-    assert not shrunk(np.array([3.0, 4.0]), 26.0).any()
-    assert not shrunk(np.zeros(2), 1.0).any()
+def test_a_spectrum_of_noise_alone_is_nothing_and_what_stands_out_is_kept():
+    drawn, size, s = np.random.default_rng(0), 96, 0.1
+    noise = drawn.normal(0, s, (size, size))
+    noise = np.triu(noise, 1) + np.triu(noise, 1).T + math.sqrt(2) * np.diag(np.diag(noise))
+    direction = np.ones(size) / math.sqrt(size)
+    signal = 5 * np.outer(direction, direction)
+    assert symmetric_deviation(np.linalg.norm(noise), size) == pytest.approx(s, rel=0.02)
+    assert np.linalg.norm(denoised(noise, s)) < 0.25 * np.linalg.norm(noise)
+    assert np.linalg.norm(denoised(signal + noise, s) - signal) < 0.5 * np.linalg.norm(noise)
+    assert denoised(signal, 0.0) == pytest.approx(signal)
 
 
-def test_the_head_shares_the_budget(task):
-    alone, both = d.FrontPage(epsilon=1), d.FrontPage(epsilon=1, head_share=0.25)
-    assert alone._epsilon(task) == 1
-    assert both._epsilon(task) == 0.75
-    state = both.train(task, 0)
-    assert np.isfinite(both.score(task, state, task.data.splits["dev"], 0)).all()
-    promise = both.guarantee(state)
-    assert (promise.epsilon, promise.delta, promise.scope) == (1, 1e-6, Scope.DAY)
-    assert "head" in promise.mechanism
-    assert zcdp_epsilon(gaussian_rho(both._head_multiplier(0.25)), 1e-6) <= 0.25
+def test_head_and_sums_of_a_day_cost_no_more_than_the_budget():
+    """By the exact δ of the Gaussian at ε₃; the sums are pure."""
+    budget = DailyBudget(1.0, 1e-6, 0, head=0.8, weights=0.05)
+    assert budget.popularity_epsilon(teaches=True) == pytest.approx(0.15)
+    assert budget.weights_epsilon(teaches=True) == pytest.approx(0.05)
+    assert budget.popularity_epsilon() + budget.weights_epsilon() == pytest.approx(1.0)
+    assert gaussian_delta(1.0 - budget.sums_epsilon(teaches=True), budget.head_multiplier) <= 1e-6
+    assert 0.999 < budget.lifetime(1) <= 1 + 1e-9
+    assert budget.lifetime(3) <= 3 + 1e-9, "the head is paid once"
+    lattice = head_lattice(budget.head_multiplier)
+    assert float(lattice.party_deviation) >= budget.head_multiplier * lattice.unit
 
 
 def test_both_parts_of_a_life_cost_no_more_than_the_budget():
@@ -108,27 +113,108 @@ def test_both_parts_of_a_life_cost_no_more_than_the_budget():
     assert 0.95 < promise.epsilon <= 1
     assert promise.scope is Scope.LIFETIME
     assert method.lifetime(6, 1 / 3) == promise.epsilon
-    assert math.isfinite(method._head_multiplier(1 / 3))
+    budget = DailyBudget(1.0, 1e-6, 6, head=1 / 3, weights=0.0)
+    assert gaussian_delta(1 / 3, budget.head_multiplier) <= 0.5e-6
+    assert budget.sums_epsilon() == budget.sums_epsilon(teaches=True) >= (2 / 3) / 6
+
+
+def test_a_head_is_part_of_the_guarantee_whether_it_ranks_or_not(task):
+    both = d.FrontPage(epsilon=1, head_share=0.25)
+    assert both.budget(task).popularity_epsilon(teaches=True) == 0.75
+    state = both.train(task, 0)
+    assert "head" not in state, "forty judges cannot tell"
+    assert np.isfinite(both.score(task, state, task.data.splits["dev"], 0)).all()
+    promise = both.guarantee(state)
+    assert (promise.epsilon, promise.delta, promise.scope) == (1, 1e-6, Scope.DAY)
+    assert "head" in promise.mechanism
+    never = {"until": np.array([2**60])}
+    dev = task.data.splits["dev"]
+    assert np.allclose(both.log_rates(task, state, dev, 0), both.log_rates(task, never, dev, 0), atol=1e-9)
+
+
+def test_days_after_the_training_have_all_of_epsilon(task):
+    method = d.FrontPage(epsilon=1, head_share=0.75)
+    last = int(task.data.splits["train"].time.max()) // 86400
+    scales = {(w.end - 1) // 86400 > last: w.likelihood.scale for w in method.windows(task, 0)}
+    assert scales[False] == pytest.approx(4 * scales[True])
+    alone = d.FrontPage(epsilon=1, head_share=0)
+    assert {w.likelihood.scale for w in alone.windows(task, 0)} == {scales[True]}
+
+
+def test_a_share_is_spent_only_where_many_readers_outweigh_the_noise(task):
+    z = DailyBudget(1.0, 1e-6, 0, head=0.8, weights=0.0).head_multiplier
+    assert [is_worth_its_noise(readers, z) for readers in (1000, 3999, 4500, 10**6)] == [False, False, True, True]
+    assert not is_worth_its_noise(10_000, 10 * z)
+    assert is_worth_its_noise(4000, 0.0)
+    assert d.FrontPage().budget(task).head == 0
+    assert d.FrontPage().guarantee(d.FrontPage().train(task, 0)).delta == 0
+    assert d.FrontPage(population=50_000).budget(task).head == 0.8
+    assert d.FrontPage(population=50_000, max_days=6).budget(task).head == 1 / 3
+    assert d.FrontPage(population=50_000, weights_share=0.5).budget(task).head == 0.4
+
+
+def test_judges_find_a_good_head_and_no_bad_one(opposed):
+    slates, articles = opposed
+    without = np.zeros(len(slates.shown))
+    good = matched(articles, learn_head(slates, articles, without, 0.0, 1, SimulatedNoise(0)), slates)
+    for epsilon in (1.0, math.inf):
+        gain, deviation = judged(slates, without, good, epsilon, 1, SimulatedNoise(0))
+        assert gain > 2 * deviation
+        gain, deviation = judged(slates, without, -good, epsilon, 1, SimulatedNoise(0))
+        assert gain < -2 * deviation
+    none = slates.select(np.zeros(len(slates), np.bool_))
+    gain, deviation = judged(none, np.zeros(0), np.zeros(0), 1.0, 1, SimulatedNoise(0))
+    assert gain < 2 * deviation
+
+
+@pytest.mark.parametrize("clicks", [0, 1, 2])
+def test_a_judge_gives_two_numbers_of_bounded_size(clicks):
+    split = audited_log(clicks).splits["train"]
+    added = np.random.default_rng(clicks).normal(size=len(split.shown))
+    given = judge_contributions(split, np.zeros(len(split.shown)), added)
+    assert 0 < np.abs(given).sum(axis=1).max() <= SENSITIVITY == 2 * UNIT
+    assert given[:, 1] == pytest.approx(given[:, 0] ** 2 / UNIT, abs=2)
+
+
+def test_a_tenth_judges_and_nobody_does_both(task):
+    drawn = judges(10_000, np.random.default_rng(0))
+    assert 900 < drawn.sum() < 1100
+    train = task.data.splits["train"]
+    judge = judges(len(task.data.readers), np.random.default_rng(0))[train.reader]
+    assert not set(train.select(judge).reader.tolist()) & set(train.select(~judge).reader.tolist())
+
+
+def test_topics_are_found_by_name_in_another_catalogue():
+    data = audited_log(1)
+    task = TrainingTask(data, "hashed")
+    state = {"head": np.linspace(-1, 1, LENGTH), **HeadArticles.of(task).state(task)}
+    split = data.splits["train"]
+    renamed = {"0": "later", "1": "1", "2": "2"}
+    other = replace(data.articles, categories=[renamed[name] for name in data.articles.categories])
+    found = head_scores(TrainingTask(replace(data, articles=other), "hashed"), state, split)
+    assert np.isfinite(found).all()
+    mine, theirs = (
+        HeadArticles.of(TrainingTask(replace(data, articles=articles), "hashed"), state)
+        for articles in (data.articles, other)
+    )
+    same = np.array([name != "0" for name in data.articles.categories])
+    assert np.array_equal(mine.vectors[same], theirs.vectors[same])
+    assert not np.array_equal(mine.vectors[~same], theirs.vectors[~same])
+    topics = [("a", "x"), ("a", ""), ("b", "")]
+    assert topic_rows(topics, [("a", "x"), ("a", "new"), ("b", ""), ("c", "x")]).tolist() == [0, 1, 2, -1]
 
 
 def test_articles_without_text_have_no_head(task):
     bare = audited_log(1)
     empty = [""] * len(bare.articles)
     data = replace(bare, articles=replace(bare.articles, titles=empty, categories=empty))
-    assert d.FrontPage(head_share=0.5)._head_share(TrainingTask(data, "hashed")) == 0
+    assert d.FrontPage(head_share=0.5).budget(TrainingTask(data, "hashed")).head == 0
 
 
-def test_a_head_is_learnt_with_a_quantile_too():
-    few = TrainingTask(audited_log(1), "hashed")
-    scores = np.zeros(len(few.data.splits["train"].shown))
-    assert learn_head(few, scores, 1.0, 1, SimulatedNoise(0), quantile=0.5)["head"].shape == (LENGTH,)
-    with pytest.raises(DiscreetError, match="head_quantile"):
-        d.FrontPage(head_quantile=1.0)
-
-
-def test_refuses_a_share_of_everything():
+@pytest.mark.parametrize("share", [1.0, -0.1, "much"])
+def test_refuses_a_share_that_means_nothing(share):
     with pytest.raises(DiscreetError, match="head_share"):
-        d.FrontPage(head_share=1.0)
+        d.FrontPage(head_share=share)
 
 
 def test_affinity_to_a_subcategory_is_within_its_category():

@@ -163,8 +163,8 @@ def test_a_posterior_goes_on_from_its_state():
 
 def test_the_weights_share_the_budget(task):
     method = d.FrontPage(epsilon=1, weights_share=0.1, head_share=0.25)
-    assert method._epsilon(task) == pytest.approx(0.65)
-    assert method._weights_epsilon(task) == pytest.approx(0.1)
+    assert method.budget(task).popularity_epsilon(teaches=True) == pytest.approx(0.65)
+    assert method.budget(task).weights_epsilon(teaches=True) == pytest.approx(0.1)
     promise = d.FrontPage(epsilon=1, weights_share=0.1)
     state = promise.train(task, 0)
     assert np.isfinite(promise.score(task, state, task.data.splits["dev"], 0)).all()
@@ -172,7 +172,8 @@ def test_the_weights_share_the_budget(task):
     assert (said.epsilon, said.delta, said.scope) == (1, 0, Scope.DAY)
     assert "weights" in said.mechanism
     life = d.FrontPage(epsilon=1, max_days=6, weights_share=0.1)
-    assert life._epsilon(task) + life._weights_epsilon(task) == pytest.approx(life.daily_epsilon)
+    divided = life.budget(task)
+    assert divided.popularity_epsilon() + divided.weights_epsilon() == pytest.approx(life.daily_epsilon)
 
 
 def test_without_a_share_nothing_is_learnt(task):

@@ -46,7 +46,7 @@ class ClickRates:
     """The posterior of all articles that are shown. It sees released sums, and nothing else of anybody.
 
     Args:
-        likelihood: Of a released count.
+        likelihood: Of a released count, where its window does not say otherwise.
         text: What rates are predicted from, a row for each article of the catalogue.
     """
 
@@ -75,12 +75,12 @@ class ClickRates:
         """Learn from the released sum of one more window."""
         self._forget(window)
         self._make_room(window.articles)
-        row = self._row[window.articles]
-        clicks = window.released / self.likelihood.copies
-        noise = np.full(len(row), self.likelihood.variance / self.likelihood.copies**2)
+        row, counts = self._row[window.articles], window.likelihood or self.likelihood
+        clicks = window.released / counts.copies
+        noise = np.full(len(row), counts.variance / counts.copies**2)
         self._level += window.exposure.sum(), clicks.sum(), noise.sum()
         expected = window.exposure * self.slate_clicks
-        likelihood = self.likelihood(window.released, np.log(expected)[:, None] + GRID - PRIOR_DEVIATION**2 / 2)
+        likelihood = counts(window.released, np.log(expected)[:, None] + GRID - PRIOR_DEVIATION**2 / 2)
         self._evidence[row] += likelihood - likelihood.max(axis=1, keepdims=True)
         self._sums[row] += np.column_stack((expected, clicks, noise))
         self._shown[row] = self.until

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,25 +15,28 @@ from discreet.data.news import Impressions
 from discreet.errors import DiscreetError
 from discreet.methods.front_page.click_rates import ClickRates, known_rates
 from discreet.methods.front_page.count_likelihood import CountLikelihood
-from discreet.methods.front_page.head import head_scores, learn_head
+from discreet.methods.front_page.daily_budget import DailyBudget
+from discreet.methods.front_page.head import head_scores, is_worth_its_noise, learn_head, matched
+from discreet.methods.front_page.head_articles import HeadArticles
+from discreet.methods.front_page.head_judges import DEVIATIONS, judged, judges
 from discreet.methods.front_page.history_features import Floats, device_features
 from discreet.methods.front_page.learnt_weights import WITH_POPULARITY, learn_weights
 from discreet.methods.front_page.public_articles import PublicArticles
 from discreet.methods.front_page.weights import PUBLIC_WEIGHTS
 from discreet.methods.front_page.windows import DAY, Log, Window, noise_scale, released_windows
 from discreet.methods.method import Method, Scores, State, TrainingTask
-from discreet.privacy import accounting
-from discreet.privacy.accounting.zcdp import gaussian_rho, zcdp_epsilon
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
-from discreet.privacy.mechanisms.lattice import zcdp_multiplier
 from discreet.privacy.noise import SimulatedNoise
 
 SHORT = 15
 """Minutes of a window."""
 
+AUTO = "auto"
+
+_AUTO_SHARE, _AUTO_LIFE_SHARE = 0.8, 1 / 3
 _MAX_EPSILON = 100.0
 _MAX_CLICKS = 10
-_HEAD, _WEIGHTS = 5, 6
+_HEAD, _WEIGHTS, _JUDGES = 5, 6, 7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,21 +46,21 @@ class FrontPage(Method):
     **Theorem.** Let ε = ε₁ + ε₂ + ε₃. Let at most k clicks of a reader count a day, each 1 in one cell of one window,
     and let each aggregator add discrete Laplace noise of scale k/ε₁ to every cell. Let a reader's contribution to the
     weights' sum of a day have length at most Δ₂ in L1, and let each aggregator add discrete Laplace noise of scale
-    Δ₂/ε₂ to every entry. Let a reader's contribution to the head's sum of a day have length at most Δ₃, and let each
-    aggregator add discrete Gaussian noise of σ ≥ z·Δ₃ to every entry, where zCDP with ρ = 1/2z² implies (ε₃, δ). Then
-    all that the publisher and one aggregator see of a day is (ε, δ)-differentially private, and (ε, 0) where there is
-    no head: unit a reader, neighbours in which all that the reader contributes that day is there or counts as zero.
-    Over at most D days it is private with the ε of D such releases composed. That readers come, when, and which slates
-    they are sent is public.
+    Δ₂/ε₂ to every entry. Let all that a reader ever gives to the head be (ε₃, δ)-differentially private (`head`,
+    `head_judges`). Then all that the publisher and one aggregator see of what comes from a day is (ε, δ)-differentially
+    private, and (ε, 0) where no head was trained: unit a reader, neighbours in which all that she contributes from that
+    day is there or counts as zero, the head's contribution if that day has a part in it. From a day after the head's
+    training nothing goes into the head; there ε = ε₁ + ε₂ and δ = 0. Over at most D days it is private with the ε of D
+    releases of ε₁ + ε₂, composed, and ε₃ once. That readers come, when, and which slates they are sent is public.
 
     **Proof.** The cells of a day's windows, one after the other, are one vector of whole numbers. Without the reader's
     contributions it moves by at most k in L1: a click is in one cell, of a window of its own day. The honest
     aggregator's noise alone makes each window private (`aggregation.aggregator_noise`), and the noises of all cells are
     independent, so the likelihood of what is seen changes by e^{k·ε₁/k} at most; that cells and later windows are
     chosen by what was seen before changes nothing, since the reader's device keeps the limit whatever they are. The
-    weights' sum moves by at most Δ₂ in L1, and its likelihood by e^{ε₂}; the head's sum moves by at most Δ₃ in L2,
-    which costs (ε₃, δ) by zCDP; both whatever weights they were computed at. The three add up; days compose.
-    Everything else, what is due, posterior, prior, which weights rank, shrinkage and ranking, is computed from the
+    weights' sum moves by at most Δ₂ in L1, and its likelihood by e^{ε₂}, whatever weights it was computed at. The head
+    costs (ε₃, δ), whatever popularity its contributions were computed with. The three add up; days compose. Everything
+    else, what is due, posterior, prior, which weights rank, whether the head does, and ranking, is computed from the
     sums, from public slates, times and texts, and, on the device, from its own history, which stays there. ∎
 
     Attributes:
@@ -70,10 +73,9 @@ class FrontPage(Method):
         population: Simulate the noise of so many readers: each reader of the data stands for several, whose clicks are
             the same. What is measured so is a simulation, not a result for the readers at hand. 0 stands for these.
         popularity_weight: How much popularity counts. 1 makes clicks most likely; less shows less of what all read.
-        head_share: The share of ε that a head has, which learns the interests that go together. It needs many readers,
-            some ten thousand a day at ε = 1. 0 has no head, and δ = 0.
-        head_quantile: At which quantile of their lengths the head's gradients are clipped, followed by one more private
-            number a day; 0 clips them to 1.
+        head_share: The share of ε that a head has, which learns the interests that go together. "auto" is 0.8 of what
+            weights leave (of a budget for life a third) where the noise lets so many readers teach one, and else 0
+            (`head.is_worth_its_noise`). A head ranks only if some readers found that it ranks better (`head_judges`).
         weights_share: The share of ε with which the weights of the features are learnt. The public weights rank until
             the sums speak against them. 0 keeps the public weights.
     """
@@ -87,8 +89,7 @@ class FrontPage(Method):
     window_minutes: int = SHORT
     population: int = 0
     popularity_weight: float = 1.0
-    head_share: float = 0.0
-    head_quantile: float = 0.0
+    head_share: float | str = AUTO
     weights_share: float = 0.0
 
     def __post_init__(self) -> None:
@@ -106,11 +107,11 @@ class FrontPage(Method):
             raise DiscreetError(f"{self.name}: window_minutes must divide a day of 1440 minutes")
         if not 0 <= self.popularity_weight < math.inf:
             raise DiscreetError(f"{self.name}: popularity_weight must be at least 0, not {self.popularity_weight}")
-        if not 0 <= self.head_share < 1:
-            raise DiscreetError(f"{self.name}: head_share must be at least 0 and below 1, not {self.head_share}")
-        if not 0 <= self.head_quantile < 1:
-            raise DiscreetError(f"{self.name}: head_quantile must be at least 0 and below 1, not {self.head_quantile}")
-        if not 0 <= self.weights_share < 1 - self.head_share:
+        if self.head_share != AUTO and not (isinstance(self.head_share, float | int) and 0 <= self.head_share < 1):
+            raise DiscreetError(
+                f"{self.name}: head_share must be auto, or at least 0 and below 1, not {self.head_share}"
+            )
+        if not 0 <= self.weights_share < 1 - (0 if isinstance(self.head_share, str) else self.head_share):
             raise DiscreetError(
                 f"{self.name}: weights_share must be at least 0, and below 1 with head_share, not {self.weights_share}"
             )
@@ -120,44 +121,48 @@ class FrontPage(Method):
     @property
     def daily_epsilon(self) -> float:
         """ε of a reader's day, if there is no head."""
-        return self._pure_epsilon(0.0)
+        return self._divided(0.0).sums_epsilon()
 
     def train(self, task: TrainingTask, seed: int, checkpoint: Path | None = None) -> State:
-        """The posterior after all windows of the train split, and the head after all its days."""
-        train = task.data.splits["train"]
-        learnt, share = self.popularity(task), self._head_share(task)
-        windows, state = self._windows(task, [train], seed), {"max_clicks": np.array([self._clicks(task)])}
-        if self.weights_share and len(train):
-            state["weights"] = self._learn_weights(task, learnt, windows, seed)
-        for window in windows:
-            learnt.update(window)
-        state |= learnt.state()
-        if share:
-            noise = SimulatedNoise(np.random.SeedSequence([seed, _HEAD]))
-            scores = self.device_scores(task, train)
-            multiplier = self._head_multiplier(share)
-            state |= learn_head(task, scores, multiplier, self._copies(task), noise, self.head_quantile)
-        return state
-
-    def _learn_weights(self, task: TrainingTask, learnt: ClickRates, windows: Iterator[Window], seed: int) -> Floats:
-        """The weights after all days of the train split, and `learnt` after all its windows."""
-        train = task.data.splits["train"]
+        """The posterior after all windows of the train split, the weights after all its days, and then the head."""
+        train, learnt, budget = task.data.splits["train"], self.popularity(task), self.budget(task)
+        state: State = {"max_clicks": np.array([self._clicks(task)])}
         levels = {-1: learnt.slate_clicks}
-        rates = known_rates(learnt, _watched(windows, learnt, levels), train, 60 * self.window_minutes)
-        features = np.column_stack((device_features(task, PublicArticles.of(task), train), rates))
-        noise = SimulatedNoise(np.random.SeedSequence([seed, _WEIGHTS]))
-        epsilon, copies = self._weights_epsilon(task), self._copies(task)
+        windows = _watched(self._windows(task, [train], seed), learnt, levels)
+        if not len(train) or not (self.weights_share or budget.head):
+            for window in windows:
+                learnt.update(window)
+            return state | learnt.state()
+        rates = known_rates(learnt, windows, train, 60 * self.window_minutes)
+        features = device_features(task, PublicArticles.of(task), train)
+        if self.weights_share:
+            noise = SimulatedNoise(np.random.SeedSequence([seed, _WEIGHTS]))
+            epsilon, known = budget.weights_epsilon(teaches=True), np.column_stack((features, rates))
+            state["weights"] = learn_weights(train, known, epsilon, _level_of(levels), self._copies(task), noise)
+        if budget.head:
+            scores = _weighted(features, rates, state, self.popularity_weight)
+            state |= self._learn_head(task, budget, scores, seed)
+        return state | learnt.state()
 
-        def slate_clicks(today: int) -> float:
-            return levels[max(day for day in levels if day <= today)]
-
-        return learn_weights(train, features, epsilon, slate_clicks, copies, noise)
+    def _learn_head(self, task: TrainingTask, budget: DailyBudget, scores: Scores, seed: int) -> State:
+        """What the head's share of ε gave: a head, if those who judge it found that it ranks better."""
+        train, copies = task.data.splits["train"], self._copies(task)
+        noise = SimulatedNoise(np.random.SeedSequence([seed, _HEAD]))
+        judge = judges(len(task.data.readers), np.random.default_rng([seed, _JUDGES]))[train.reader]
+        teachers, judging = train.select(~judge), train.select(judge)
+        of_judge = np.repeat(judge, train.slate_sizes)
+        articles = HeadArticles.of(task)
+        head = learn_head(teachers, articles, scores[~of_judge], budget.head_multiplier, copies, noise)
+        added = matched(articles, head, judging)
+        gain, deviation = judged(judging, scores[of_judge], added, budget.head_epsilon, copies, noise)
+        spent: State = {"head_share": np.array([budget.head]), "head_gain": np.array([gain, deviation])}
+        return spent | {"head": head} | articles.state(task) if gain > DEVIATIONS * deviation else spent
 
     def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
         """Device features with public weights, the head, and the log rate known when the impression's window began."""
-        weights = state.get("weights", WITH_POPULARITY)
         rates = self.log_rates(task, state, impressions, seed)
-        scores = self.device_scores(task, impressions, weights[:-1]) + self.popularity_weight * weights[-1] * rates
+        features = device_features(task, PublicArticles.of(task), impressions)
+        scores = _weighted(features, rates, state, self.popularity_weight)
         return np.asarray(scores + head_scores(task, state, impressions) if "head" in state else scores)
 
     def device_scores(self, task: TrainingTask, impressions: Impressions, weights: Floats = PUBLIC_WEIGHTS) -> Scores:
@@ -184,11 +189,11 @@ class FrontPage(Method):
         mechanism = f"at most {clicks} click{'' if clicks == 1 else 's'} a day in windowed sums"
         mechanism += f" on at most {self.max_days} days" if self.max_days else ""
         mechanism += ", discrete Laplace noise of each aggregator"
-        share = self.head_share if "head" in state else 0.0
         if "weights" in state:
             mechanism += "; weights from a clipped gradient a day, discrete Laplace noise"
+        share = self._share_of(state)
         if share:
-            mechanism += "; a head from a clipped gradient a day, discrete Gaussian noise"
+            mechanism += "; a head from one direction of each reader, discrete Gaussian noise"
         mechanism += " (simulated"
         mechanism += f"; noise as for {self.population:,} readers)" if self.population else ")"
         return Guarantee(
@@ -203,59 +208,56 @@ class FrontPage(Method):
         )
 
     def lifetime(self, days: int, head_share: float = 0.0) -> float:
-        """ε, at δ, of a reader who contributes on so many days; a head has that share of it."""
-        delta = self.delta / 2 if head_share else self.delta
-        pure = _lifetime(self._pure_epsilon(head_share), delta, days)
-        if not head_share:
-            return pure
-        return pure + zcdp_epsilon(days * gaussian_rho(self._head_multiplier(head_share)), delta)
+        """ε, at δ, of a reader who contributes on so many days; a head has that share of it, once."""
+        return self._divided(head_share).lifetime(days)
 
-    def _pure_epsilon(self, head_share: float) -> float:
-        """ε of a reader's day that popularity and weights have together."""
-        epsilon = (1 - head_share) * self.epsilon
-        if not self.max_days or math.isinf(epsilon):
-            return epsilon
-        return _daily_epsilon(epsilon, self.delta / 2 if head_share else self.delta, self.max_days)
-
-    def _head_multiplier(self, head_share: float) -> float:
-        """z, each aggregator's noise over the sensitivity of the head's sum."""
-        epsilon = head_share * self.epsilon
-        if math.isinf(epsilon):
-            return 0.0
-        if not self.max_days:
-            return zcdp_multiplier(epsilon, self.delta)
-        return math.sqrt(self.max_days) * zcdp_multiplier(epsilon, self.delta / 2)
-
-    def _head_share(self, task: TrainingTask) -> float:
-        """The share of the head; without any text there is nothing that it could learn."""
+    def budget(self, task: TrainingTask) -> DailyBudget:
+        """How ε is divided, by what is public: without any text there is nothing that a head could learn."""
         public = PublicArticles.of(task)
-        return self.head_share if public.vectors.any() or len(public.share) > 1 else 0.0
+        if not public.vectors.any() and len(public.share) < 2:
+            return self._divided(0.0)
+        if isinstance(self.head_share, float | int):
+            return self._divided(self.head_share)
+        chosen = self._divided(self._most_for_head)
+        readers = len(np.unique(task.data.splits["train"].reader)) * self._copies(task)
+        return chosen if is_worth_its_noise(readers, chosen.head_multiplier) else self._divided(0.0)
+
+    @property
+    def _most_for_head(self) -> float:
+        if isinstance(self.head_share, float | int):
+            return self.head_share
+        return (_AUTO_LIFE_SHARE if self.max_days else _AUTO_SHARE) * (1 - self.weights_share)
+
+    def _divided(self, head_share: float) -> DailyBudget:
+        return DailyBudget(self.epsilon, self.delta, self.max_days, head_share, self.weights_share)
+
+    def _share_of(self, state: State) -> float:
+        """The share that was spent for a head, whether it ranks or not."""
+        if "head_share" in state:
+            return float(state["head_share"][0])
+        return self._most_for_head if "head" in state else 0.0
 
     def popularity(self, task: TrainingTask) -> ClickRates:
         """What is known of popularity before the first sum."""
-        scale = 0.0 if math.isinf(self.epsilon) else noise_scale(self._epsilon(task), self._clicks(task))
+        epsilon = self.budget(task).popularity_epsilon()
+        scale = 0.0 if math.isinf(epsilon) else noise_scale(epsilon, self._clicks(task))
         return ClickRates(CountLikelihood(scale, self._copies(task)), PublicArticles.of(task).text)
 
     def windows(self, task: TrainingTask, seed: int) -> Iterator[Window]:
         """What is released of all days of a data set, in the order of time."""
         return self._windows(task, list(task.data.splits.values()), seed)
 
-    def _epsilon(self, task: TrainingTask) -> float:
-        """What popularity costs a reader a day."""
-        share = self._head_share(task)
-        return self._pure_epsilon(share) * (1 - self.weights_share / (1 - share))
-
-    def _weights_epsilon(self, task: TrainingTask) -> float:
-        """What weights cost a reader a day."""
-        share = self._head_share(task)
-        return self._pure_epsilon(share) * (self.weights_share / (1 - share))
-
     def _windows(self, task: TrainingTask, parts: Sequence[Impressions], seed: int, since: int = 0) -> Iterator[Window]:
-        """What is released of the windows of `parts`, from `since` on."""
-        seconds = 60 * self.window_minutes
-        log = Log.of(parts, len(task.data.readers), seconds, seed, self._clicks(task))
-        copies = self._copies(task)
-        return released_windows(log, seconds, self._epsilon(task), copies, seed, since, self._clicks(task))
+        """What is released of the windows of `parts`, from `since` on; a day that taught a head has less of ε."""
+        seconds, copies, clicks = 60 * self.window_minutes, self._copies(task), self._clicks(task)
+        log, budget = Log.of(parts, len(task.data.readers), seconds, seed, clicks), self.budget(task)
+        train = task.data.splits["train"]
+        taught = (int(train.time.max()) // DAY + 1) * DAY if budget.head and len(train) else 0
+        teaching, later = budget.popularity_epsilon(teaches=True), budget.popularity_epsilon()
+        return chain(
+            released_windows(log, seconds, teaching, copies, seed, since, clicks, until=taught),
+            released_windows(log, seconds, later, copies, seed, max(since, taught), clicks),
+        )
 
     def _clicks(self, task: TrainingTask) -> int:
         """k, from what is public: how many slates were sent, and who came."""
@@ -274,27 +276,17 @@ def _watched(windows: Iterator[Window], learnt: ClickRates, levels: dict[int, fl
         levels[(window.end - 1) // DAY] = learnt.slate_clicks
 
 
+def _level_of(levels: Mapping[int, float]) -> Callable[[int], float]:
+    """How many clicks a slate gives, by what was known when a day had ended."""
+    return lambda today: levels[max(day for day in levels if day <= today)]
+
+
+def _weighted(features: Floats, rates: Floats, state: State, popularity_weight: float) -> Scores:
+    """What a device scores without a head: its features and popularity, each with its weight."""
+    weights = state.get("weights", WITH_POPULARITY)
+    return np.asarray(features @ weights[:-1] + popularity_weight * weights[-1] * rates)
+
+
 def _visits(impressions: Impressions) -> int:
     """On how many days all readers together came."""
     return len(np.unique(np.stack((impressions.reader, impressions.time // DAY)), axis=1).T)
-
-
-@lru_cache(maxsize=64)
-def _lifetime(epsilon: float, delta: float, days: int) -> float:
-    """What so many days of a pure ε cost.
-
-    Discrete Laplace noise with a sensitivity of 1 has a privacy loss of ±ε and nothing between, as randomised response
-    has, which dominates whatever is ε-DP.
-    """
-    event = accounting.rounds(accounting.DiscreteLaplaceDpEvent(epsilon, 1), participations=days)
-    return min(days * epsilon, accounting.compose([event], adjacency=Adjacency.ZERO_OUT).epsilon(delta))
-
-
-@lru_cache(maxsize=64)
-def _daily_epsilon(epsilon: float, delta: float, days: int) -> float:
-    """The largest ε of a day with which so many days cost at most `epsilon`."""
-
-    def of_life(noise: float) -> accounting.DpEvent:
-        return accounting.rounds(accounting.DiscreteLaplaceDpEvent(1 / noise, 1), participations=days)
-
-    return max(epsilon / days, 1 / accounting.calibrate(of_life, epsilon, delta))

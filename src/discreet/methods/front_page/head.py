@@ -1,194 +1,166 @@
-"""A head that learns which interests go together: one more sum a day, of clipped gradients.
+"""A head that learns which interests go together: one sum at the end of training, over all readers and their slates.
 
-An article is a public vector t: title vector and topic in the main directions of what is shown, each of variance 1. A
-reader is the mean ū of her history. The head adds ūᵀWt to a score, with a symmetric W that starts at zero. At the end
-of a day each device contributes the mean, over the slates of that day with a click, of the slate's gradient
+An article is a public vector t (`head_articles`), a reader the mean ū of her history's. The head adds ūᵀWt to a score,
+with a symmetric W. Each device that trains contributes once, from all slates with a click that it kept:
 
-    clip((Σ_j (clicked_j − p_j) t_j) ūᵀ),   p the soft-max of the scores that the device gave,
+    c = n(Σ_slates n(sym((Σ_j (clicked_j − p_j) t_j) ūᵀ))),   n(x) = x/‖x‖,   sym(A) = (A + Aᵀ)/2,
 
-made symmetric, in units of the clipping norm (`clipping`): its length is at most 1, whatever the reader did. The sum
-over readers has Gaussian noise.
+where p is the soft-max of what the device scored without a head: its own features, and popularity as it was known then.
+This is the direction in which the slates' likelihood grows from W = 0. Its length is 1, whatever the reader did. The
+sum over readers has discrete Gaussian noise of each aggregator. W is a step along the mean, after what is noise and
+chance in its spectrum was taken out (`denoised_matrix`). More steps were not better: K rounds need √K times the noise.
 
-**Shrinkage.** W is the sum of all days' steps, times 1 − (noise + sampling)/length², and zero where that is below zero:
-the expected squared length of the noise is known, and that of sampling is at most a reader's squared length times the
-number of readers. So a head that nobody's clicks support does not rank at all, and this is decided by the released sum.
+**Theorem.** Let each aggregator add discrete Gaussian noise of σ = z·unit to every entry, on a lattice of `unit` steps
+to the length 1, with z = `participation_cost.multiplier_for(ε, δ, 1)`. Then what the publisher and one aggregator see
+of the sum is (ε, δ)-differentially private: unit a reader with all her slates, neighbours in which her contribution is
+there or counts as zero.
+
+**Proof.** A contribution has length at most 1 and is cut towards zero to the lattice, so without it the sum, of whole
+numbers, moves by at most `unit` in L2 (`privacy.distributed_gaussian`). The honest aggregator's noise alone is that of
+the analytic Gaussian for (ε, δ), with room for what a lattice costs (`privacy.accounting.lattice_price`). The other's
+noise is post-processing, and so is what is made of the sum. ∎
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from discreet.aggregation.aggregator_noise import AGGREGATORS
 from discreet.data.news import Impressions
 from discreet.methods.baselines.similarity import mean_of_history
-from discreet.methods.front_page.clipping import WEIGHT, Clipping
-from discreet.methods.front_page.public_articles import PublicArticles
-from discreet.methods.front_page.subcategories import Subcategories
+from discreet.methods.front_page.denoised_matrix import denoised, symmetric_deviation
+from discreet.methods.front_page.head_articles import SIZE, HeadArticles
 from discreet.methods.method import Scores, State, TrainingTask
-from discreet.privacy.noise import Noise, rounded_up
+from discreet.privacy.distributed_gaussian import DistributedGaussian
+from discreet.privacy.noise import Noise
 
 Floats = NDArray[np.float64]
 
-SIZE = 48
-"""Directions of an article's vector."""
 LENGTH = SIZE * (SIZE + 1) // 2
 """What a device contributes: the entries of a symmetric matrix on and above its diagonal, those above times √2."""
-UNIT = 2**16
-"""Steps of the lattice in the length 1."""
+MAX_READERS = 10**8
+"""The lattice has room for so many in one sum."""
 
-_RATE = 24.0
-_CHUNK = 2048
-_ABOVE = np.triu_indices(SIZE)
-_FACTOR = np.where(_ABOVE[0] == _ABOVE[1], 1.0, math.sqrt(2))
+MIN_READERS, MAX_NOISE = 4000, 0.2
+"""From how many readers on a head may be worth its share of ε, and how long the noise on their mean may be."""
+
+_RATE = 40.0
+_CHUNK = 512
 
 
-@dataclass(frozen=True, eq=False)
-class HeadArticles:
-    """The vector of each article, by public directions.
+@lru_cache(maxsize=16)
+def head_lattice(multiplier: float) -> DistributedGaussian:
+    """The noise of two aggregators, of whom one may tell its own, and the lattice; for no noise that of z = 1."""
+    return DistributedGaussian(
+        multiplier=multiplier or 1.0,
+        clip=1.0,
+        dimension=LENGTH,
+        contributions=MAX_READERS,
+        parties=AGGREGATORS,
+        quorum=AGGREGATORS,
+        colluders=AGGREGATORS - 1,
+    )
 
-    Attributes:
-        basis: A row for each direction of title vectors, then one for each topic.
-        centre: What is subtracted, so that what was shown has mean zero.
-        vectors: A row for each article of the catalogue.
+
+def is_worth_its_noise(readers: int, multiplier: float) -> bool:
+    """Whether so many readers may teach a head: by their number, and by the expected length of the noise on their mean.
+
+    What a head could learn of generated worlds is 0.03 long, in few directions; noise is spread over all.
     """
-
-    basis: NDArray[np.float32]
-    centre: NDArray[np.float32]
-    vectors: NDArray[np.float32]
-
-    @classmethod
-    def of(cls, task: TrainingTask, state: State | None = None) -> HeadArticles:
-        """By directions that were found before, or else by those of most variance among what the train split showed."""
-        titles, topic, topics = PublicArticles.of(task).vectors, *_topics(task)
-        if state is not None:
-            basis, centre = state["head_basis"], state["head_centre"]
-        else:
-            basis, centre = _main_directions(titles, topic, topics, np.unique(task.data.splits["train"].shown))
-        vectors = titles @ basis[: titles.shape[1]] + basis[titles.shape[1] + topic] - centre
-        return cls(basis, centre, vectors)
-
-
-def sensitivity(clipping: Clipping) -> float:
-    """The greatest length of a contribution, on the lattice: rounding adds half a step in each entry."""
-    return UNIT * clipping.max_length + math.sqrt(LENGTH + clipping.is_adaptive) / 2
+    noise = multiplier * math.sqrt(AGGREGATORS * LENGTH)
+    return readers >= MIN_READERS and noise <= MAX_NOISE * readers
 
 
 def learn_head(
-    task: TrainingTask, scores: Scores, multiplier: float, copies: int, noise: Noise, quantile: float = 0.0
-) -> State:
-    """Learn from the days of the train split, one after the other.
+    slates: Impressions, articles: HeadArticles, scores: Scores, multiplier: float, copies: int, noise: Noise
+) -> Floats:
+    """The head that the readers of `slates` teach.
 
     Args:
-        task: The data.
-        scores: What devices score without a head, for what the train split shows.
-        multiplier: Each aggregator's noise over the sensitivity; 0 for no noise.
+        slates: All that their devices kept.
+        articles: Public vectors.
+        scores: What devices scored without a head, for each shown article.
+        multiplier: z; 0 for no noise.
         copies: How many readers each reader stands for.
         noise: Of both aggregators.
-        quantile: Of the lengths of gradients, at which they are clipped; 0 clips them to 1.
     """
-    train = task.data.splits["train"]
-    articles = HeadArticles.of(task)
-    steps, spread, weights = np.zeros(LENGTH), 0.0, np.zeros(LENGTH)
-    clipping = Clipping.at(quantile)
-    moved = sensitivity(clipping)
-    day = train.time // 86400
-    for today in np.unique(day).tolist():
-        slates = train.select(day == today)
-        base = scores[np.repeat(day == today, train.slate_sizes)]
-        readers = len(np.unique(slates.reader))
-        total = np.zeros(LENGTH + clipping.is_adaptive, np.int64)
-        for contributions in head_contributions(slates, articles, base, weights, clipping):
-            total += copies * contributions.sum(axis=0)
-        if multiplier:
-            deviation = rounded_up(Fraction(multiplier) * Fraction(moved))
-            total += sum(noise.discrete_gaussian(deviation, len(total)) for _ in range(2))
-        if clipping.is_adaptive:
-            clipping = clipping.after(total[LENGTH] / (UNIT * WEIGHT * readers * copies) + 0.5)
-        steps += _RATE / (readers * copies) * (total[:LENGTH] / UNIT)
-        noised = 2 * LENGTH * (multiplier * moved / UNIT / copies) ** 2
-        spread += (_RATE / readers) ** 2 * (noised + readers)
-        weights = shrunk(steps, spread)
-    return {
-        "head": weights,
-        "head_basis": articles.basis,
-        "head_centre": articles.centre,
-        "head_text_centre": PublicArticles.of(task).centre,
-        "head_topics": np.frombuffer(json.dumps(_topic_names(task)).encode(), np.uint8),
-    }
+    lattice, readers = head_lattice(multiplier), max(1, len(np.unique(slates.reader)))
+    total = np.zeros(LENGTH, np.int64)
+    for contributions in head_contributions(slates, articles, scores):
+        total += copies * lattice.integers(contributions).sum(axis=0)
+    if multiplier:
+        total += lattice.summed_noise(noise, AGGREGATORS)
+    mean = head_matrix(lattice.values(total) / (readers * copies))
+    noised = AGGREGATORS * LENGTH * (multiplier / (readers * copies)) ** 2
+    found = _RATE * denoised(mean, symmetric_deviation(math.sqrt(noised + 1 / readers), SIZE))
+    return head_weights(found)
 
 
-def shrunk(steps: Floats, spread: float) -> Floats:
-    """What stands out of noise and chance, whose expected squared length is `spread` (James and Stein)."""
-    length = float(steps @ steps)
-    return steps * max(0.0, 1 - spread / length) if length else steps
-
-
-def head_contributions(
-    slates: Impressions, articles: HeadArticles, scores: Scores, weights: Floats, clipping: Clipping
-) -> Iterator[NDArray[np.int64]]:
-    """What each reader contributes for a day, one in a row, some readers at a time; each from her own slates alone."""
+def head_contributions(slates: Impressions, articles: HeadArticles, scores: Scores) -> Iterator[Floats]:
+    """What each reader with a click contributes, one in a row, some at a time; each from her own slates alone."""
     readers = mean_of_history(articles.vectors, slates).astype(np.float64)
-    counts = np.add.reduceat(slates.clicked.astype(np.float64), slates.slate[:-1])
-    scores = scores + _matched(readers, weights, articles, slates)
-    each = slates.impression_of_shown
-    probability = np.exp(scores - np.maximum.reduceat(scores, slates.slate[:-1])[each])
-    probability /= np.add.reduceat(probability, slates.slate[:-1])[each]
-    surprise = slates.clicked / np.maximum(counts, 1)[each] - probability
+    pulled = _pulled(slates, articles, scores)
+    lengths = [np.einsum("nd,nd->n", a, b) for a, b in ((pulled, pulled), (readers, readers), (pulled, readers))]
+    length = np.sqrt((lengths[0] * lengths[1] + lengths[2] ** 2) / 2)
+    pulled /= np.where(length > 0, length, np.inf)[:, None]
     order = np.argsort(slates.reader, kind="stable")
-    order = order[counts[order] > 0]
+    order = order[length[order] > 0]
+    left, right = _above(SIZE)
     for some in _by_reader(slates.reader[order]):
         rows = order[some]
-        pulled = np.stack([_pull(slates, articles.vectors, surprise, row) for row in rows.tolist()])
-        both = np.linalg.norm(pulled, axis=1) * np.linalg.norm(readers[rows], axis=1)
-        pulled /= np.maximum(both, clipping.norm)[:, None]
-        left, right = _ABOVE
-        gradient = pulled[:, left] * readers[rows][:, right] + pulled[:, right] * readers[rows][:, left]
-        gradient *= _FACTOR / 2
-        starts = np.flatnonzero(np.diff(slates.reader[rows], prepend=-1))
-        if clipping.is_adaptive:
-            gradient = np.column_stack((gradient, WEIGHT * ((both <= clipping.norm) - 0.5)))
-        mean = np.add.reduceat(gradient, starts, axis=0) / np.diff(starts, append=len(rows))[:, None]
-        yield np.rint(mean * (UNIT * (1 - 2.0**-40))).astype(np.int64)
+        gradient = pulled[rows][:, left] * readers[rows][:, right] + pulled[rows][:, right] * readers[rows][:, left]
+        gradient *= _factor(SIZE) / 2
+        summed = np.add.reduceat(gradient, np.flatnonzero(np.diff(slates.reader[rows], prepend=-1)), axis=0)
+        norm = np.linalg.norm(summed, axis=1, keepdims=True)
+        yield summed / np.where(norm > 0, norm, np.inf)
 
 
 def head_scores(task: TrainingTask, state: State, impressions: Impressions) -> Scores:
     """What the head adds to the score of each shown article."""
-    weights = np.asarray(state["head"], np.float64)
+    return matched(HeadArticles.of(task, state), np.asarray(state["head"], np.float64), impressions)
+
+
+def matched(articles: HeadArticles, weights: Floats, impressions: Impressions) -> Scores:
+    """ūᵀWt of each shown article."""
     if not weights.any() or not len(impressions):
         return np.zeros(len(impressions.shown))
-    articles = HeadArticles.of(task, state)
-    readers = mean_of_history(articles.vectors, impressions).astype(np.float64)
-    return _matched(readers, weights, articles, impressions)
+    wanted = mean_of_history(articles.vectors, impressions).astype(np.float64) @ head_matrix(weights)
+    shown, each = impressions.shown, impressions.impression_of_shown
+    return np.asarray(np.einsum("nd,nd->n", articles.vectors[shown], wanted[each]), np.float64)
 
 
 def head_matrix(weights: Floats) -> Floats:
     """W, from what stands for it in a sum."""
-    matrix = np.zeros((SIZE, SIZE))
-    matrix[_ABOVE] = weights / _FACTOR
+    size = math.isqrt(2 * len(weights))
+    matrix = np.zeros((size, size))
+    matrix[_above(size)] = weights / _factor(size)
     return np.asarray(matrix + np.triu(matrix, 1).T)
 
 
-def _matched(readers: Floats, weights: Floats, articles: HeadArticles, slates: Impressions) -> Scores:
-    """ūᵀWt of each shown article."""
-    wanted = readers @ head_matrix(weights)
-    return np.asarray(
-        np.einsum("nd,nd->n", articles.vectors[slates.shown], wanted[slates.impression_of_shown]), np.float64
-    )
+def head_weights(matrix: Floats) -> Floats:
+    """What stands for W in a sum."""
+    return np.asarray(matrix[_above(len(matrix))] * _factor(len(matrix)))
 
 
-def _pull(slates: Impressions, vectors: NDArray[np.float32], surprise: Floats, row: int) -> Floats:
-    slate = slice(slates.slate[row], slates.slate[row + 1])
-    return np.asarray(surprise[slate] @ vectors[slates.shown[slate]], np.float64)
+def _pulled(slates: Impressions, articles: HeadArticles, scores: Scores) -> Floats:
+    """Of each slate Σ_j (clicked_j − p_j) t_j, several clicks sharing it; zeros where nothing was clicked."""
+    each, begins = slates.impression_of_shown, slates.slate[:-1]
+    clicks = np.add.reduceat(slates.clicked.astype(np.float64), begins)
+    chance = np.exp(scores - np.maximum.reduceat(scores, begins)[each])
+    chance /= np.add.reduceat(chance, begins)[each]
+    surprise = np.where((clicks > 0)[each], slates.clicked / np.maximum(clicks, 1)[each] - chance, 0.0)
+    shape = (len(slates), len(articles.vectors))
+    return np.asarray(sparse.csr_array((surprise, slates.shown, slates.slate), shape=shape) @ articles.vectors)
 
 
 def _by_reader(reader: NDArray[np.int32]) -> Iterator[slice]:
-    """Slices of some thousand slates that part no reader's."""
+    """Slices of some hundred slates that part no reader's."""
     begin = 0
     while begin < len(reader):
         end = min(begin + _CHUNK, len(reader))
@@ -197,36 +169,11 @@ def _by_reader(reader: NDArray[np.int32]) -> Iterator[slice]:
         begin = end
 
 
-def _topics(task: TrainingTask) -> tuple[NDArray[np.int64], int]:
-    """The topic of each article, and how many there are: its subcategory, or else its category."""
-    public, subcategories = PublicArticles.of(task), Subcategories.of(task)
-    first = len(subcategories.share)
-    topic = np.where(subcategories.number >= 0, subcategories.number, first + public.category)
-    return topic, first + len(public.share)
+@lru_cache(maxsize=4)
+def _above(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    return np.triu_indices(size)
 
 
-def _topic_names(task: TrainingTask) -> list[tuple[str, str]]:
-    """Category and subcategory of each topic; a category alone has the subcategory ""."""
-    articles, subcategories = task.data.articles, Subcategories.of(task)
-    places = zip(articles.categories, articles.subcategories, strict=True)
-    named = dict(zip(subcategories.number.tolist(), places, strict=True))
-    categories = np.unique(np.array(articles.categories, dtype=np.str_)).tolist()
-    return [*(named[number] for number in range(len(subcategories.share))), *((name, "") for name in categories)]
-
-
-def _main_directions(
-    titles: NDArray[np.float32], topic: NDArray[np.int64], topics: int, shown: NDArray[np.int32]
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Directions of most variance, scaled to variance 1, and where the mean is; zeros where there are fewer."""
-    one_hot = np.zeros((len(shown), topics))
-    one_hot[np.arange(len(shown)), topic[shown]] = 1.0
-    known = np.concatenate((titles[shown].astype(np.float64), one_hot), axis=1)
-    mean = known.mean(axis=0) if len(known) else np.zeros(known.shape[1])
-    known -= mean
-    variances, directions = np.linalg.eigh(known.T @ known / max(1, len(known)))
-    variances, directions = variances[::-1][:SIZE], directions[:, ::-1][:, :SIZE]
-    directions = directions * np.sign(directions[np.abs(directions).argmax(axis=0), np.arange(len(variances))])
-    scale = np.where(variances > 1e-6, 1 / np.sqrt(np.maximum(variances, 1e-6)), 0.0)
-    basis = np.zeros((known.shape[1], SIZE))
-    basis[:, : len(variances)] = directions * scale
-    return basis.astype(np.float32), (mean @ basis).astype(np.float32)
+@lru_cache(maxsize=4)
+def _factor(size: int) -> Floats:
+    return np.where(np.equal(*_above(size)), 1.0, math.sqrt(2))

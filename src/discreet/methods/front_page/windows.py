@@ -20,6 +20,7 @@ from discreet.aggregation.aggregator_noise import noise_deviation
 from discreet.aggregation.sums import PlainSums
 from discreet.aggregation.task import OF_EACH_WINDOW, Kind, Per, Task
 from discreet.data.news import Impressions
+from discreet.methods.front_page.count_likelihood import CountLikelihood
 from discreet.methods.front_page.held import Held
 from discreet.privacy.noise import SimulatedNoise
 
@@ -37,12 +38,14 @@ class Window:
         articles: What is due, each once.
         exposure: Of each the sum of 1/C over the slates, of C articles, that it was in since it was last due.
         released: Of each the noised count of clicks.
+        likelihood: Of these counts, where it is not always the same.
     """
 
     end: int
     articles: NDArray[np.int64]
     exposure: NDArray[np.float64]
     released: NDArray[np.int64]
+    likelihood: CountLikelihood | None = None
 
 
 def popularity_task(
@@ -168,9 +171,16 @@ def _mixed(values: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def released_windows(
-    log: Log, seconds: int, epsilon: float, copies: int, seed: int, since: int = 0, max_clicks: int = 1
+    log: Log,
+    seconds: int,
+    epsilon: float,
+    copies: int,
+    seed: int,
+    since: int = 0,
+    max_clicks: int = 1,
+    until: float = math.inf,
 ) -> Iterator[Window]:
-    """Every window that ends after `since` and in which something is due, with its noised sum.
+    """Every window that ends after `since`, and not after `until`, in which something is due, with its noised sum.
 
     Args:
         log: What happened.
@@ -180,10 +190,14 @@ def released_windows(
         seed: Of the simulated noise. The noise of a window depends on nothing else.
         since: Where to begin, the end of a window.
         max_clicks: How many clicks of a reader the log counts a day.
+        until: Where to stop.
     """
+    likelihood = CountLikelihood(0.0 if math.isinf(epsilon) else noise_scale(epsilon, max_clicks), copies)
     held = Held(int(log.article.max(initial=-1)) + 1, min_exposure(epsilon, max_clicks) / copies)
     number = log.time // seconds
     for window, closes_day in _windows_of_days(number[log.time >= since // DAY * DAY], DAY // seconds):
+        if (window + 1) * seconds > until:
+            return
         first, last = np.searchsorted(number, (window, window + 1))
         start, stop = np.searchsorted(log.click_time, (window * seconds, (window + 1) * seconds))
         clicks = slice(start, stop)
@@ -202,7 +216,7 @@ def released_windows(
             for _ in range(copies):
                 sums.contribute_all(task, window, matrix)
             released = sums.collect(task, window).values[: len(due.articles)]
-        yield Window((window + 1) * seconds, due.articles, due.exposure, released)
+        yield Window((window + 1) * seconds, due.articles, due.exposure, released, likelihood)
 
 
 def min_exposure(epsilon: float, max_clicks: int = 1) -> float:

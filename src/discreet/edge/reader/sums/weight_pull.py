@@ -84,7 +84,7 @@ def reader_pulls(
     surprise = clicked / np.maximum(clicks, 1)[each] - chance / np.add.reduceat(chance, begins)[each]
     pull = np.add.reduceat(features * surprise[:, None], begins, axis=0) / _UNITS
     pull[clicks == 0] = 0.0
-    gains = _auc_gains(scores, others, clicked, slate) / TENTH
+    gains = auc_gains(scores, others, clicked, slate) / TENTH
     mean = np.zeros((int(reader.max(initial=-1)) + 1, LENGTH))
     np.add.at(mean, reader, np.column_stack((pull, gains)))
     mean /= np.maximum(np.bincount(reader, clicks > 0, len(mean)), 1)[:, None]
@@ -102,7 +102,7 @@ def _scores(features: Floats, weights: Floats) -> Floats:
     return found
 
 
-def _auc_gains(scores: Floats, others: Floats, clicked: NDArray[np.bool_], slate: NDArray[np.integer]) -> Floats:
+def auc_gains(scores: Floats, others: Floats, clicked: NDArray[np.bool_], slate: NDArray[np.integer]) -> Floats:
     """By how much the scores order each slate better than the others do; 0 for a slate that has no AUC."""
     found = np.zeros(len(slate) - 1)
     if np.array_equal(scores, others):
