@@ -33,6 +33,7 @@ from discreet.methods.front_page.learnt_weights import WITH_POPULARITY, weight_c
 from discreet.methods.front_page.public_articles import PublicArticles
 from discreet.methods.front_page.windows import DAY, Log, Window, noise_scale, popularity_task, released_windows
 from discreet.methods.method import State, TrainingTask
+from discreet.privacy.distributed_gaussian import DistributedGaussian
 from discreet.privacy.guarantee import Status
 from discreet.privacy.participation_cost import gaussian_epsilon, multiplier_for
 
@@ -109,7 +110,7 @@ class HeadCost(Exact):
     def lower_bound(self, error: float, seed: int) -> float:
         """By running the shipped code on both days of a reader who reads and clicks as she likes."""
         lattice = head_lattice(multiplier_for(self.epsilon, self.delta, 1))
-        longest = max(_head_length(clicks) for clicks in range(self.logs))
+        longest = max(_head_length(clicks, lattice) for clicks in range(self.logs))
         return gaussian_epsilon(float(lattice.party_deviation) / longest, self.delta)
 
 
@@ -161,12 +162,11 @@ def _mine(data: NewsData) -> Impressions:
     return split.select(split.reader == 0)
 
 
-def _head_length(clicks: int) -> float:
+def _head_length(clicks: int, lattice: DistributedGaussian) -> float:
     """How long all contributions of reader 0 to the head are together: she is the only one here."""
     mine, task = _mine(audited_log(clicks)), TrainingTask(audited_log(clicks), "hashed")
-    rows = list(head_contributions(mine, HeadArticles.of(task), np.zeros(len(mine.shown))))
-    integers = [head_lattice(1.0).integers(row) for row in rows]
-    return float(np.abs(np.concatenate([np.linalg.norm(row.astype(np.float64), axis=1) for row in integers])).sum())
+    rows = head_contributions(mine, HeadArticles.of(task), np.zeros(len(mine.shown)))
+    return sum(float(np.linalg.norm(row)) for some in rows for row in lattice.integers(some).astype(np.float64))
 
 
 def _judge_length(clicks: int, size: float) -> int:
