@@ -12,7 +12,8 @@ from discreet.data.synthetic import purchases_world
 from discreet.errors import DiscreetError
 from discreet.evaluation.recommendation import bought
 from discreet.privacy.guarantee import Status, Unit
-from discreet.vendors.implicit.ease import fit_rows
+from discreet.vendors.implicit.ease import EASE, fit_rows
+from discreet.vendors.implicit.holdout import leave_last_out, leave_last_out_by_users
 from discreet.vendors.implicit.popularity import PopularItems
 from discreet.vendors.implicit.sharing import RankingSharing
 from discreet.vendors.implicit.sharing.purchase_contributions import unit_rows
@@ -20,7 +21,8 @@ from discreet.vendors.implicit.sharing.purchase_plan import directions
 from discreet.vendors.implicit.sharing.purchase_reading import GramOfOthers, gram_of_others
 from discreet.vendors.implicit.sharing.purchase_rounds import Sales, SalesPairs, SalesProjections
 from discreet.vendors.implicit.sharing.ranking_sharing import WithOthers
-from discreet.vendors.partition import partition, pooled
+from discreet.vendors.implicit.tuning import beats, best_model
+from discreet.vendors.partition import partition, pooled, selected
 from discreet.vendors.sharing.contributions import UNIT
 from discreet.vendors.sharing.sharing_budget import SharingBudget
 
@@ -138,3 +140,34 @@ def test_a_release_that_says_nothing_leaves_the_vendor_with_its_own_models():
     shared = method.share(tiny, seed=0)
     predictor = method.predictor(shared, 0, tiny[0], seed=0)
     assert np.isfinite(predictor.scores(np.arange(len(tiny[0].users)))).all()
+
+
+def test_a_release_that_misleads_is_not_used(vendors):
+    """The others' rows are of another shop, and loud: on own purchases they are worse than the own model."""
+    rng = np.random.default_rng(0)
+    others = GramOfOthers(rng.exponential(30.0, (6, 80)), np.zeros(80))
+    method = RankingSharing(epsilon=5.0, models=(PopularItems(), EASE(100.0)), weights=(0.3,), ridges=(100.0,))
+    alone = best_model(method.models, vendors[0]).fit(vendors[0])
+    assert (method.ranker(others, vendors[0], 0).scores(np.arange(9)) == alone.scores(np.arange(9))).all()
+
+
+def test_a_model_beats_another_beyond_chance_only(vendors):
+    worse, better = PopularItems(), EASE(100.0)
+    assert beats(better, worse, vendors[0])
+    assert not beats(worse, better, vendors[0])
+    assert not beats(better, better, vendors[0])
+    first = np.isin(np.arange(len(vendors[0])), np.unique(vendors[0].user, return_index=True)[1])
+    assert not beats(better, worse, selected(vendors[0], first)), "one item each: there is nothing to try them on"
+
+
+def test_every_users_last_items_are_held_out_in_one_fold(vendors):
+    own = vendors[0]
+    whole, folds = leave_last_out(own), list(leave_last_out_by_users(own, 5))
+    assert sorted(pair for fold in folds for pair in pairs_of(fold.test)) == sorted(pairs_of(whole.test))
+    for fold in folds:
+        assert sorted(pairs_of(fold.train) + pairs_of(fold.test)) == sorted(pairs_of(own))
+    assert not set.intersection(*({user for user, _ in pairs_of(fold.test)} for fold in folds))
+
+
+def pairs_of(purchases):
+    return list(zip(purchases.user.tolist(), purchases.item.tolist(), strict=True))

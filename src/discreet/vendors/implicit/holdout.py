@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.data.ratings import Ratings
 from discreet.vendors.partition import Fold, selected
@@ -13,6 +16,19 @@ HELD_OUT = 0.2
 
 def leave_last_out(purchases: Ratings, *, seed: int = 0) -> Fold:
     """Hold out a fifth of each user's items: the last ones, or random ones where a time is missing."""
+    held = _last(purchases, seed)
+    return Fold(selected(purchases, ~held), selected(purchases, held))
+
+
+def leave_last_out_by_users(purchases: Ratings, folds: int, *, seed: int = 0) -> Iterator[Fold]:
+    """In each fold the same is held out of other users, and of each user once; all else is trained on."""
+    held, fold = _last(purchases, seed), np.random.default_rng(seed).permutation(len(purchases.users)) % folds
+    for number in range(folds):
+        tested = held & (fold[purchases.user] == number)
+        yield Fold(selected(purchases, ~tested), selected(purchases, tested))
+
+
+def _last(purchases: Ratings, seed: int) -> NDArray[np.bool_]:
     shuffled = np.random.default_rng(seed).permutation(len(purchases))
     timed = bool((purchases.time >= 0).all())
     late = purchases.time if timed else np.zeros(len(purchases), np.int64)
@@ -23,4 +39,4 @@ def leave_last_out(purchases: Ratings, *, seed: int = 0) -> Fold:
     user = purchases.user[order]
     held = np.zeros(len(purchases), np.bool_)
     held[order[np.arange(len(order)) >= (ends - wanted)[user]]] = True
-    return Fold(selected(purchases, ~held), selected(purchases, held))
+    return held

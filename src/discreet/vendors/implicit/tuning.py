@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+import math
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.data.ratings import Ratings
-from discreet.evaluation.recommendation import Scorer, recommendation_metrics
+from discreet.evaluation.recommendation import recommendation_metrics
 from discreet.vendors.implicit.ease import EASE
-from discreet.vendors.implicit.holdout import leave_last_out
+from discreet.vendors.implicit.holdout import leave_last_out, leave_last_out_by_users
 from discreet.vendors.implicit.ials import IALS
 from discreet.vendors.implicit.item_ranker import ItemRanker
 from discreet.vendors.implicit.popularity import PopularItems
@@ -36,20 +38,31 @@ IALS_MODELS = tuple(
 )
 ALL_MODELS: tuple[RankingModel, ...] = (PopularItems(), *EASE_MODELS, *IALS_MODELS)
 
-Choice = TypeVar("Choice")
+_FOLDS = 5
+_MARGIN = 0.5
+"""By how many standard errors over users a model must be better to be preferred to the vendor's own. With likes of
+MovieLens 1M (partition of seed 100), vendors of 600 users lost a little at 0, and vendors of 60 gave a third of their
+gain away at 1."""
 
 
 def best_model(models: Sequence[RankingModel], purchases: Ratings, *, seed: int = 0) -> RankingModel:
     """The model with the highest nDCG@20 on the purchases' own last part; the first where nothing can be held out."""
-    return best_of(models, lambda model, fold: model.fit(fold.train), purchases, seed=seed)
-
-
-def best_of(
-    choices: Sequence[Choice], fit: Callable[[Choice, Fold], Scorer], purchases: Ratings, *, seed: int = 0
-) -> Choice:
-    """The choice whose fit to the first part of the purchases ranks their last part best."""
     fold = leave_last_out(purchases, seed=seed)
-    if len(choices) == 1 or not len(fold.test):
-        return choices[0]
-    found = [recommendation_metrics(fit(each, fold), fold.train, fold.test, TOP)[f"ndcg@{TOP}"] for each in choices]
-    return choices[int(np.argmax(found))]
+    if len(models) == 1 or not len(fold.test):
+        return models[0]
+    return models[int(np.argmax([_ndcg(model, fold).mean() for model in models]))]
+
+
+def beats(model: RankingModel, other: RankingModel, purchases: Ratings, *, seed: int = 0) -> bool:
+    """Whether a model ranks users' last purchases better than another, by more than half a standard error over users.
+
+    Each user's last purchases are held out once, while those of most other users are trained on.
+    """
+    folds = [fold for fold in leave_last_out_by_users(purchases, _FOLDS, seed=seed) if len(fold.test)]
+    gains = np.concatenate([np.zeros(0), *(_ndcg(model, fold) - _ndcg(other, fold) for fold in folds)])
+    return len(gains) > 1 and bool(gains.mean() > _MARGIN * gains.std(ddof=1) / math.sqrt(len(gains)))
+
+
+def _ndcg(model: RankingModel, fold: Fold) -> NDArray[np.float64]:
+    """Of each user with a purchase to test."""
+    return recommendation_metrics(model.fit(fold.train), fold.train, fold.test, TOP).by_user[f"ndcg@{TOP}"]

@@ -20,7 +20,7 @@ from discreet.vendors.implicit.item_ranker import ItemRanker
 from discreet.vendors.implicit.ranking_method import RankingMethod
 from discreet.vendors.implicit.sharing.purchase_plan import converse
 from discreet.vendors.implicit.sharing.purchase_reading import GramOfOthers, gram_of_others
-from discreet.vendors.implicit.tuning import ALL_MODELS, RankingModel, best_of
+from discreet.vendors.implicit.tuning import ALL_MODELS, RankingModel, beats, best_model
 from discreet.vendors.partition import Distribution, Level
 from discreet.vendors.sharing.sharing_budget import SharingBudget, usual_colluders
 from discreet.vendors.sharing.sharing_method import Shared, simulate_rounds
@@ -60,7 +60,7 @@ class RankingSharing(RankingMethod):
         delta: δ.
         colluders: How many other vendors may tell the reader their noise; more cost more noise. By default one, where
             there are three vendors or more.
-        models: What a vendor would use alone. It keeps to the best of them where the release says nothing.
+        models: What a vendor would use alone. It keeps to the best of them unless the release is better beyond chance.
         weights: Of the others' users, to choose from.
         ridges: λ, to choose from.
     """
@@ -85,16 +85,23 @@ class RankingSharing(RankingMethod):
         return simulate_rounds(vendors, self.budget(len(vendors)), converse, seed)
 
     def predictor(self, shared: Shared, recipient: int, own: Ratings, seed: int) -> ItemRanker:
-        """The best on own purchases: with the others' rows at some weight, or without them."""
+        """The model with the others' rows at some weight, if it is better on own purchases; else the best without."""
         return self.ranker(
             gram_of_others(shared.answers, own, shared.kept[recipient], self.budget(len(shared.kept))), own, seed
         )
 
     def ranker(self, known: GramOfOthers, own: Ratings, seed: int) -> ItemRanker:
-        """The same from what is known of the others."""
+        """The same from what is known of the others: they must beat the best model of own purchases beyond chance.
+
+        Both are tried on users whose last purchases are held out while the other users' are not. Were all users' held
+        out, as where models are chosen, the own model would lack what was bought last, and the others' rows would not.
+        """
+        alone = best_model(self.models, own, seed=seed)
+        if not len(known.rows):
+            return alone.fit(own)
         with_others = [WithOthers(known, weight, ridge) for weight in self.weights for ridge in self.ridges]
-        choices: list[RankingModel] = [*(with_others if len(known.rows) else []), *self.models]
-        return best_of(choices, lambda model, fold: model.fit(fold.train), own, seed=seed).fit(own)
+        together = best_model(with_others, own, seed=seed)
+        return (together if beats(together, alone, own, seed=seed) else alone).fit(own)
 
     def guarantee(self, vendors: int) -> Guarantee:
         """(ε, δ) for a user's whole life, against the other vendors, proved in `SharingBudget`."""
