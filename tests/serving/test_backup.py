@@ -218,6 +218,13 @@ def test_there_must_be_something_to_back_up(tmp_path, capsys):
     assert run(["backup", str(tmp_path / "b")]) == 2
     assert run(["backup", str(tmp_path / "b"), "--database", str(tmp_path / "none")]) == 2
     assert not (tmp_path / "b").exists()
+    capsys.readouterr()
+    assert run(["backup", str(tmp_path), "--aggregate", str(tmp_path / "no.toml")]) == 2
+    assert "no.toml: there is no such file" in capsys.readouterr().err
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    with pytest.raises(DiscreetError, match="name another folder for each backup"):
+        write_backup(tmp_path / "full", database=tmp_path / "s.sqlite")
     config = Config(database="none.sqlite", keys=[], tasks=[], path=Path(tmp_path / "x.toml"))
     with pytest.raises(DiscreetError, match="nothing to back up"):
         write_backup(tmp_path / "b", config=config)

@@ -116,6 +116,12 @@ def test_a_file_instead_of_flags(tmp_path, monkeypatch, capsys):
     }
     assert run(["serve", "--config", str(config), "--check", "--feed", "none.csv"]) == 2, "a flag wins"
     assert "none.csv" in capsys.readouterr().err
+    for flags, why in (
+        (["--database", "none/s.sqlite"], "its folder does not exist"),
+        (["--helper", "embedded", "--host", "0.0.0.0"], "a trial on one machine"),
+    ):
+        assert run(["serve", "--config", str(config), "--check", *flags]) == 2
+        assert why in capsys.readouterr().err
     config.rename("discreet.toml")
     (tmp_path / "settings" / "feed.csv").rename("feed.csv")
     assert run(["serve", "--check"]) == 0, "discreet.toml is found here"

@@ -17,7 +17,7 @@ import typer
 from discreet.cli.config_file import EXPERIMENT, use_config
 from discreet.cli.durations import Duration
 from discreet.cli.options import AsJson, Text, print_json, say
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InputError
 
 if TYPE_CHECKING:
     from discreet.serving.service import Service
@@ -202,6 +202,10 @@ def serve(
         raise DiscreetError("--helper embedded makes its own aggregators; leave --aggregate out")
     if helper is not None and workers > 1:
         raise DiscreetError("--helper embedded is a trial in one process; leave --workers out")
+    if helper is not None:
+        from discreet.serving.learning.one_process_trial import require_this_machine
+
+        require_this_machine(host)
     logged = exposure is ExposureChoice.logged
     if logged and (token is None or (helper is None and aggregate is None)):
         raise DiscreetError("--exposure logged needs sums (--helper or --aggregate) and --admin-token-file, to send it")
@@ -223,7 +227,7 @@ def serve(
     if terms is not None and ranking is not RankingChoice.local:
         raise DiscreetError(f"--ranking {ranking.value} needs a RUN of click_reports; here devices rank by themselves")
     if check:
-        _check(run, feed or [], config, as_json)
+        _check(run, feed or [], database, config, as_json)
         return
     sums = None
     if helper is not None:
@@ -287,12 +291,14 @@ def _announce(what: str, address: str, service: Service, sums: Sequence[str], as
         say(line)
 
 
-def _check(run: Path | None, feeds: list[str], config: Path | None, as_json: bool) -> None:
+def _check(run: Path | None, feeds: list[str], database: str | None, config: Path | None, as_json: bool) -> None:
     """Say what a server would start from; nothing is written."""
     from discreet.serving.feeds.follow import check_feeds
     from discreet.serving.learning.public_terms import public_terms
     from discreet.serving.model import load_served
 
+    if database is not None and "://" not in database and not Path(database).parent.is_dir():
+        raise InputError(database, "the database cannot be made, because its folder does not exist")
     model = None if run is None or public_terms(run) is not None else load_served(run).version
     found = check_feeds(feeds, int(time.time()))
     if as_json:

@@ -72,6 +72,8 @@ def write_backup(
     places: list[tuple[Schema, str | Path]] = [] if database is None else [(serving_tables.SCHEMA, database)]
     if config is not None:
         places.append((aggregator_tables.SCHEMA, config.place))
+    if out.is_dir() and any(out.iterdir()):
+        raise DiscreetError(f"{out}: is not empty; name another folder for each backup")
     with replacing_folder(out) as draft:
         draft.chmod(0o700)
         began = int(clock())  # what is released while we copy counts as released after it

@@ -148,7 +148,8 @@ def read_config(path: Path) -> Config:
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(path, f"cannot be read as TOML ({error})") from None
+        why = "there is no such file" if isinstance(error, FileNotFoundError) else f"cannot be read as TOML ({error})"
+        raise InputError(path, why) from None
     hints = get_type_hints(Config)
     known = [field.name for field in fields(Config) if field.name != "path"]
     for name, value in given.items():

@@ -74,8 +74,7 @@ class EmbeddedHelper:
 def open_trial(folder: Path, address: str, terms: PublicTerms, experiment: Experiment | None = None) -> Trial:
     """Both aggregators for a server at `address`; their files are in `folder`, and made if they are not there."""
     host = urlsplit(address).hostname or ""
-    if not ipaddress.ip_address(host).is_loopback:
-        raise DiscreetError("--helper embedded is a trial on one machine: leave --host at 127.0.0.1")
+    require_this_machine(host)
     make_secrets(folder)
     popularity, quality = "task.json", f"quality-{'all' if experiment is None else experiment.id}.json"
     kept = read_task(folder / popularity) if (folder / popularity).exists() else None
@@ -88,6 +87,16 @@ def open_trial(folder: Path, address: str, terms: PublicTerms, experiment: Exper
         tasks["weights.json"] = trial_weights_task(terms, leader_url, helper_url, now)
     leader, helper = trial_configs(folder, tasks)
     return Trial(open_leader(leader), EmbeddedHelper(open_helper(helper), listener))
+
+
+def require_this_machine(host: str) -> None:
+    """An error unless only this machine reaches the address."""
+    try:
+        is_here = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_here = False
+    if not is_here:
+        raise DiscreetError("--helper embedded is a trial on one machine: leave --host at 127.0.0.1")
 
 
 def trial_configs(folder: Path, tasks: Mapping[str, Task]) -> tuple[Config, Config]:
