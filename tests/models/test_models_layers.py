@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.models import word_convolution
-from discreet.models.layers import AttentionPooling, RecentGRU, SelfAttention, WordEmbedding
+from discreet.models.layers import AttentionPooling, SelfAttention, WordEmbedding
+from discreet.models.recurrent import RecentGRU
 from discreet.models.word_convolution import WordConvolution
 
 COPIES = st.lists(st.integers(0, 5), min_size=1, max_size=6).filter(any)

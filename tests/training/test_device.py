@@ -58,6 +58,7 @@ def some_words(words):
 def test_all_of_a_round_moves(monkeypatch, name, changes):
     """On torch's device without values, a tensor that was left on the processor stops the computation."""
     monkeypatch.setattr("discreet.models.word_convolution.different_words", some_words)
+    monkeypatch.setattr("discreet.models.fednewsrec.own_positions", lambda texts: [each.shape[1] - 2 for each in texts])
     monkeypatch.setattr(device, "chosen_device", lambda: torch.device("meta"))
     monkeypatch.setattr("discreet.training.network.chosen_device", lambda: torch.device("meta"))
     table = make_table(reader_id=name == "npa")

@@ -11,15 +11,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from discreet.models.layers import (
-    CandidateAttention,
-    Dense,
-    EntityEmbedding,
-    RecentLSTM,
-    WordEmbedding,
-)
+from discreet.models.layers import CandidateAttention, Dense, EntityEmbedding, WordEmbedding
 from discreet.models.news_model import ArticleBatch, Needs, NewsModel, TableSizes
 from discreet.models.published import SMALL, EntitySettings, needed
+from discreet.models.recurrent import RecentLSTM
 from discreet.models.word_convolution import WordConvolution
 
 

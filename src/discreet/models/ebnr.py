@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch import Tensor, nn
 
-from discreet.models.layers import RecentGRU
 from discreet.models.news_model import ArticleBatch, ModelSettings, Needs, NewsModel, TableSizes
 from discreet.models.published import SMALL, needed
+from discreet.models.recurrent import RecentGRU
 
 if TYPE_CHECKING:
     from discreet.models.features import ArticleTable

@@ -12,9 +12,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from discreet.models.layers import AttentionPooling, RecentGRU, SelfAttention, WordEmbedding
+from discreet.models.layers import AttentionPooling, SelfAttention, WordEmbedding
 from discreet.models.news_model import ArticleBatch, Needs, NewsModel, TableSizes
 from discreet.models.published import SMALL, WordSettings, check_heads, needed
+from discreet.models.recurrent import RecentGRU
+from discreet.models.title_attention import COMMON, attended_titles, own_positions
 from discreet.models.word_convolution import WordConvolution
 
 
@@ -73,19 +75,20 @@ class FedNewsRecModel(NewsModel):
 
     def encode_articles(self, batch: ArticleBatch) -> Tensor:
         """The articles' vectors, from their titles' words."""
-        return self._pooled(self.title_convolution.of_words(self.words, needed(batch.titles, "titles")), batch)
-
-    def encode_batches(self, batches: Sequence[ArticleBatch]) -> Tensor:
-        """The same for several batches, which share their words."""
-        titles = [needed(batch.titles, "titles") for batch in batches]
-        texts = self.title_convolution.of_texts(self.words, titles)
-        return torch.cat([self._pooled(words, batch) for words, batch in zip(texts, batches, strict=True)])
-
-    def _pooled(self, words: Tensor, batch: ArticleBatch) -> Tensor:
-        """Vectors of titles from those of their words in context."""
         copies = needed(batch.title_copies, "titles")
+        words = self.title_convolution.of_words(self.words, needed(batch.titles, "titles"))
         vectors: Tensor = self.title_pooling(nn.functional.relu(self.title_attention(words, copies)), copies)
         return vectors
+
+    def encode_batches(self, batches: Sequence[ArticleBatch]) -> Tensor:
+        """The same for several batches, which share their words and the padding at their titles' ends."""
+        titles = [needed(batch.titles, "titles") for batch in batches]
+        copies = [needed(batch.title_copies, "titles") for batch in batches]
+        own = own_positions(titles)
+        padding = torch.zeros_like(titles[0][:1, :1]).expand(1, COMMON + 1)
+        chosen = [*(slice(positions) for positions in own), slice(1, None)]
+        windows = self.title_convolution.sums(self.words, [*titles, padding], chosen)
+        return attended_titles(windows, own, copies, self.title_attention, self.title_pooling)
 
     def encode_readers(self, clicks: Tensor, copies: Tensor) -> Tensor:
         """The readers' vectors, from all clicks and from the recent ones."""

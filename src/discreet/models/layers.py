@@ -8,8 +8,6 @@ parameters, so that `torch.func` can differentiate them reader by reader: no sta
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
@@ -162,122 +160,6 @@ class CandidateAttention(nn.Module):
         hidden = F.relu(self.from_click(clicks).unsqueeze(-3) + self.from_candidate(candidates).unsqueeze(-2))
         logits = hidden @ self.query
         return torch.softmax(logits + log_copies(copies, logits).unsqueeze(-2), dim=-1)
-
-
-def written_out(clicks: Tensor, copies: Tensor, steps: int) -> tuple[Tensor, Tensor]:
-    """The latest `steps` clicks [n, steps, size] one by one, padding repeated, and which of them are there [n, steps].
-
-    A recurrent unit has to read them so: there are at most `steps`, whatever the padding.
-    """
-    last = copies.cumsum(-1)
-    step = last[..., -1:] - torch.arange(steps, 0, -1, device=copies.device)
-    position = (last.unsqueeze(-2) <= step.unsqueeze(-1)).sum(-1)
-    recent = clicks.gather(-2, position.unsqueeze(-1).expand(*position.shape, clicks.shape[-1]))
-    return recent, step >= 0
-
-
-class RecentGRU(nn.Module):
-    """The last state of a gated recurrent unit (Cho et al. 2014) run over the latest `recent` clicks of a history.
-
-    Gates and parameters are those of `torch.nn.GRU`, one cell after the other so that `vmap` passes through it. All
-    states are computed first, without a gradient; then one product makes what all of them give to the gates, so that
-    the weights' gradient is one product too, not a sum of one matrix for each step.
-    """
-
-    def __init__(self, size: int, state_size: int, recent: int) -> None:
-        super().__init__()
-        self.state_size, self.recent = state_size, recent
-        self.from_input = nn.Linear(size, 3 * state_size)
-        self.from_state = nn.Linear(state_size, 3 * state_size)
-        for layer in (self.from_input, self.from_state):
-            nn.init.zeros_(layer.bias)
-        nn.init.xavier_uniform_(self.from_input.weight)
-        for gate in self.from_state.weight.data.chunk(3):
-            nn.init.orthogonal_(gate)
-
-    def forward(self, clicks: Tensor, copies: Tensor) -> Tensor:
-        """Clicks [n, positions, size], oldest first, as one state [n, state size]."""
-        recent, found = written_out(clicks, copies, self.recent)
-        there = found.unsqueeze(-1)
-        inputs = self.from_input(recent)
-        weight = self.from_state.weight.detach()
-        with torch.no_grad():
-            states = self._states(inputs, there, lambda state, _: self.from_state(state))
-            before = torch.cat((torch.zeros_like(states[..., :1, :]), states[..., :-1, :]), dim=-2)
-        products = self.from_state(before).unbind(-2)
-
-        def known(state: Tensor, step: int) -> Tensor:
-            product: Tensor = _Known.apply(state, products[step], weight)  # type: ignore[no-untyped-call]
-            return product
-
-        return self._states(inputs, there, known)[..., -1, :]
-
-    def _states(self, inputs: Tensor, there: Tensor, from_state: Callable[[Tensor, int], Tensor]) -> Tensor:
-        """The state after each step, [n, recent, state size]."""
-        given = inputs.unbind(-2)
-        state = torch.zeros_like(given[0][..., : self.state_size])
-        states = []
-        for step in range(self.recent):
-            reset_in, keep_in, proposal_in = given[step].chunk(3, dim=-1)
-            reset_state, keep_state, proposal_state = from_state(state, step).chunk(3, dim=-1)
-            reset = torch.sigmoid(reset_in + reset_state)
-            keep = torch.sigmoid(keep_in + keep_state)
-            proposal = torch.tanh(proposal_in + reset * proposal_state)
-            state = torch.where(there[..., step, :], proposal + keep * (state - proposal), state)
-            states.append(state)
-        return torch.stack(states, dim=-2)
-
-
-class _Known(torch.autograd.Function):
-    """The product of a state with fixed weights, which is known already; its gradient goes to the state and to it."""
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(state: Tensor, product: Tensor, weight: Tensor) -> Tensor:  # noqa: ARG004 (torch's own signature)
-        """The product."""
-        return product.clone()
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:  # noqa: ARG004
-        """Keep the weights."""
-        ctx.save_for_backward(inputs[2])
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None]:
-        """Of state and product."""
-        (weight,) = ctx.saved_tensors
-        return gradient @ weight, gradient, None
-
-
-class RecentLSTM(nn.Module):
-    """All states of a long short-term memory (Hochreiter and Schmidhuber 1997) over the latest `recent` clicks.
-
-    Gates and parameters are those of `torch.nn.LSTM`, one cell after the other so that `vmap` passes through it.
-    """
-
-    def __init__(self, size: int, state_size: int, recent: int) -> None:
-        super().__init__()
-        self.state_size, self.recent = state_size, recent
-        self.from_input = Dense(size, 4 * state_size)
-        self.from_state = nn.Linear(state_size, 4 * state_size, bias=False)
-        for gate in self.from_state.weight.data.chunk(4):
-            nn.init.orthogonal_(gate)
-
-    def forward(self, clicks: Tensor, copies: Tensor) -> tuple[Tensor, Tensor]:
-        """States [n, recent, state size] of clicks [n, positions, size], and which of them are there [n, recent]."""
-        recent, there = written_out(clicks, copies, self.recent)
-        inputs = self.from_input(recent)
-        state = cell = torch.zeros_like(inputs[..., 0, : self.state_size])
-        states = []
-        for step, given in enumerate(inputs.unbind(-2)):
-            enter, keep, proposal, leave = (given + self.from_state(state)).chunk(4, dim=-1)
-            cell_after = torch.sigmoid(keep) * cell + torch.sigmoid(enter) * torch.tanh(proposal)
-            state_after = torch.sigmoid(leave) * torch.tanh(cell_after)
-            now = there[..., step].unsqueeze(-1)
-            cell, state = torch.where(now, cell_after, cell), torch.where(now, state_after, state)
-            states.append(state)
-        return torch.stack(states, dim=-2), there
 
 
 def log_copies(copies: Tensor, like: Tensor) -> Tensor:

@@ -39,34 +39,42 @@ class WordConvolution(nn.Module):
         Where only the table's padding e₀ is learnt, the fixed vectors go through W alone, and e₀·W is added wherever
         the window touches padding: no gradient of the size of the text is made for the sake of one vector.
         """
+        return F.relu(self._sums(table, words))
+
+    def _sums(self, table: WordEmbedding, words: Tensor) -> Tensor:
         if table.trained:
-            return self.forward(table(words))
+            return _windows(table(words)) @ self.weight.flatten(0, 1) + self.bias
         padding = (words == 0).unsqueeze(-1)
         fixed = F.embedding(words, table.vectors).masked_fill(padding, 0.0)
         touched = _windows(padding.to(fixed.dtype)) @ (table.padding @ self.weight)
-        return F.relu(_windows(fixed) @ self.weight.flatten(0, 1) + touched + self.bias)
+        return _windows(fixed) @ self.weight.flatten(0, 1) + touched + self.bias
 
     def of_texts(self, table: WordEmbedding, texts: Sequence[Tensor]) -> list[Tensor]:
-        """The same for several matrices of words, each different word of all of them multiplied with W once.
+        """The same for several matrices of words, each different word of all of them multiplied with W once."""
+        sums = F.relu(self.sums(table, texts, [slice(None)] * len(texts)), inplace=True)
+        parts = torch.split(sums, [text.numel() for text in texts])
+        return [part.view(*text.shape, -1) for part, text in zip(parts, texts, strict=True)]
+
+    def sums(self, table: WordEmbedding, texts: Sequence[Tensor], chosen: Sequence[slice]) -> Tensor:
+        """What is before the ReLU, one text after the other [positions, filters], at the chosen positions of each.
 
         A word x gives W₋₁x to the window after it, W₀x + b to its own and W₊₁x to the one before, so that each window
         is a sum of three vectors that are known. Texts that hardly repeat a word gain nothing from that.
         """
         every = torch.cat([texts[0].new_zeros(1), *(text.flatten() for text in texts)])
         words, place = different_words(every)
+        filters = len(self.bias)
         if len(words) > REPEATED * len(every):
-            return [self.of_words(table, text) for text in texts]
+            wholes = [self._sums(table, text) for text in texts]
+            return torch.cat([each[:, some].reshape(-1, filters) for each, some in zip(wholes, chosen, strict=True)])
         listed = F.pad(words, (1, 0))  # the first stands for what is beyond both ends, the second for padding
         vectors = F.embedding(listed, table.vectors).masked_fill((listed == 0).unsqueeze(-1), 0.0)
         weight = self.weight.transpose(0, 1).flatten(1)
-        filters = len(self.bias)
         given = torch.addmm(F.pad(self.bias, (filters, filters)), vectors, weight)
         given.index_add_(0, listed.new_ones(1), (table.padding @ weight).unsqueeze(0))
-        sizes = [text.numel() for text in texts]
-        places = [part.view_as(text) + 1 for part, text in zip(torch.split(place[1:], sizes), texts, strict=True)]
-        sums = F.embedding_bag(torch.cat([_triples(part) for part in places]), given.view(-1, filters), mode="sum")
-        parts = torch.split(F.relu(sums, inplace=True), sizes)
-        return [part.view(*text.shape, filters) for part, text in zip(parts, texts, strict=True)]
+        parts = torch.split(place[1:] + 1, [text.numel() for text in texts])
+        triples = [_triples(part.view_as(text))[:, some] for part, text, some in zip(parts, texts, chosen, strict=True)]
+        return F.embedding_bag(torch.cat([each.flatten(0, 1) for each in triples]), given.view(-1, filters), mode="sum")
 
 
 def different_words(words: Tensor) -> tuple[Tensor, Tensor]:
@@ -81,6 +89,6 @@ def _windows(words: Tensor) -> Tensor:
 
 
 def _triples(places: Tensor) -> Tensor:
-    """Where the three vectors of each window stand, [n · words, 3]; a word has three rows."""
+    """Where the three vectors of each window stand, [n, words, 3]; a word has three rows."""
     before, after = F.pad(places[:, :-1], (1, 0)), F.pad(places[:, 1:], (0, 1))
-    return torch.stack((3 * before, 3 * places + 1, 3 * after + 2), dim=-1).flatten(0, 1)
+    return torch.stack((3 * before, 3 * places + 1, 3 * after + 2), dim=-1)
