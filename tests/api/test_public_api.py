@@ -58,6 +58,8 @@ def test_every_public_name_is_there():
 def test_a_publisher_s_program(news, tmp_path):
     run = d.ClickReports(epsilon=1).fit(news, text="hashed")
     assert "click_reports" in repr(run.evaluate("dev"))
+    assert repr(run).splitlines()[1] == str(run.guarantee)
+    assert len(repr(run)) < 2000, "no arrays"
     assert run.guarantee.epsilon == pytest.approx(1)
     run.save(tmp_path / "run")
     again = d.Run.load(tmp_path / "run")
@@ -91,6 +93,15 @@ def test_a_researcher_s_program(news, own_method, tmp_path):
     run = own_method(sign=-1).fit(news)
     run.save(tmp_path / "run")
     assert d.Run.load(tmp_path / "run").method == own_method(sign=-1)
+
+
+def test_a_data_set_shows_its_size_and_nobody_s_clicks(news):
+    assert repr(news) == (
+        f"NewsData({news.name!r}, {len(news.articles)} articles, {len(news.readers)} readers;"
+        f" train: {len(news.splits['train'])} impressions, dev: {len(news.splits['dev'])} impressions)"
+    )
+    ratings = d.Ratings.from_frame({"user": ["ann", "bob"], "item": ["x", "x"], "rating": [1.0, 5.0]}, name="r")
+    assert repr(ratings) == "Ratings('r', 2 of 2 users and 1 items, from 1 to 5)"
 
 
 def test_results_in_every_format(news):

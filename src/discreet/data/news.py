@@ -114,6 +114,11 @@ class NewsData:
     readers: Sequence[str]
     splits: Mapping[str, Impressions]
 
+    def __repr__(self) -> str:
+        """Its size. Nobody's clicks: what is shown in a notebook or a log stays there."""
+        parts = ", ".join(f"{name}: {len(part)} impressions" for name, part in self.splits.items())
+        return f"NewsData({self.name!r}, {len(self.articles)} articles, {len(self.readers)} readers; {parts})"
+
     @classmethod
     def from_frames(cls, articles: Any, impressions: Any, *, name: str = "frames") -> NewsData:
         """A data set from tables in memory (polars, pandas or dictionaries); `data.frames` says which columns."""

@@ -15,7 +15,7 @@ LIKED = 4.0
 """The rating from which on a rated item counts as liked, where the scale goes to 5."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Purchases(Ratings):
     """Purchases, clicks or likes: each user and item at most once, `value` is how often, `time` when last.
 

@@ -48,6 +48,11 @@ class Ratings:
     def __len__(self) -> int:
         return len(self.value)
 
+    def __repr__(self) -> str:
+        """Its size. Nobody's ratings: what is shown in a notebook or a log stays there."""
+        sizes = f"{len(self)} of {len(self.users)} users and {len(self.items)} items"
+        return f"{type(self).__name__}({self.name!r}, {sizes}, from {self.scale[0]:g} to {self.scale[1]:g})"
+
     @classmethod
     def from_frame(cls, frame: Any, *, scale: tuple[float, float] | None = None, name: str = "frame") -> Ratings:
         """Ratings from a table in memory (polars, pandas or a dictionary) with `user`, `item` and `rating`."""

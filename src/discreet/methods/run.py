@@ -43,6 +43,12 @@ class Run:
     task: TrainingTask | None = field(default=None, compare=False, repr=False)
     """What it was trained on, where that is at hand: not after loading."""
 
+    def __repr__(self) -> str:
+        """What was trained, on what, and what it costs; of what was learnt, the names."""
+        learnt = ", ".join(self.state) or "nothing"
+        cost = self.guarantee or "no guarantee"
+        return f"Run({self.method}, data={self.data!r}, seed={self.seed}, text={self.text!r}, learnt: {learnt})\n{cost}"
+
     @property
     def guarantee(self) -> Guarantee | None:
         """What the run costs a reader over a lifetime; None where clicks are simply collected."""
