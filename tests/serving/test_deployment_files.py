@@ -12,6 +12,7 @@ from typer.main import get_command
 
 from discreet.cli.app import app
 from discreet.serving.gate import Metrics
+from discreet.version import __version__
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
@@ -156,3 +157,5 @@ def test_a_release_is_one_party():
         assert not any(other in name for name in names)
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     assert chart["apiVersion"] == "v2"
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    assert chart["appVersion"] == values["image"]["tag"] == __version__

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.administered import Database
 from discreet.cli.options import AsJson, Text, print_json, say
 from discreet.errors import DiscreetError
 
@@ -17,7 +16,10 @@ def retrain(
         Path | None,
         typer.Argument(metavar="[RUN]", help="The run of front_page that is served; none, if none is."),
     ] = None,
-    database: Database = None,
+    database: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="The server's database (by default serving.sqlite in RUN, or here)."),
+    ] = None,
     text: Text = "auto",
     as_json: AsJson = False,
 ) -> None:
