@@ -59,6 +59,11 @@ def test_the_page_contributes_once_a_window_and_the_server_learns(browser: Any, 
         page.wait_for_selector("html[data-ready]")
         page.wait_for_function("() => document.getElementById('sums-words').textContent.includes('You stopped this')")
         assert page.locator("#sums-choice").inner_text() == "Take part again"
+        assert page.locator("#strip-spent").text_content() == "ε ∞"
+        page.locator("#forget").click()  # that it was a trial is not forgotten
+        page.locator("#forgetting button[value=yes]").click()
+        page.wait_for_function("() => document.getElementById('sums-words').textContent.includes('was forgotten here')")
+        assert "if the two were different parties: ε = 1" in words.inner_text()
         page.goto(f"{site.url}/notice")
         assert "ONE PARTY RUNS BOTH AGGREGATORS" in page.locator(".warning").inner_text()
         assert complaints == []

@@ -9,7 +9,7 @@
 import { LIMITS, NotAsAgreed, read } from "../check.js";
 import { sha256 } from "../sha256.js";
 import { spentEpsilon } from "./filter.js";
-import { refusal } from "./floors.js";
+import { isOneParty, refusal } from "./floors.js";
 import { hmac } from "./hmac.js";
 import { canSeal } from "./hpke.js";
 import { MEASURES } from "./measures.js";
@@ -204,7 +204,8 @@ export class Contributor {
 
   #debit(task, window) {
     const part = `${task.per} ${periodOf(task, window)}`, day = Math.floor(begins(task, window) / DAY);
-    return { time: Math.floor(this.#now()), task: task.id, name: task.name, part, day, epsilon: task.epsilon, delta: task.delta };
+    const { id, name, epsilon, delta } = task;
+    return { time: Math.floor(this.#now()), task: id, name, part, day, epsilon, delta, isOneParty: isOneParty(task) };
   }
 
   #own() {

@@ -1,11 +1,10 @@
 /** Taking part in sums, in plain sentences for the reader. */
 
 import { shownEpsilon } from "../statement.js";
-
-const HERE = new Set(["localhost", "127.0.0.1", "[::1]"]);
+import { isOneParty } from "./floors.js";
 
 /** What is contributed, to whom, and what it has cost: [string], from the state of `taking_part.js`. */
-export function sumsSentences({ isStopped, problem, refused, tasks, contributions, counted, today, life, delta, maxDay, maxLife }) {
+export function sumsSentences({ isStopped, problem, refused, tasks, contributions, counted, today, life, delta, maxDay, maxLife, debits }) {
   const lines = [];
   if (isStopped) lines.push("You stopped this. Nothing is contributed from here until you start it again.");
   else if (!tasks.length) lines.push("The publisher asks for no contribution that this device would make.");
@@ -16,15 +15,20 @@ export function sumsSentences({ isStopped, problem, refused, tasks, contribution
   lines.push(`${sent}; ${read || "none"} of the articles you read ${read > 1 ? "are" : "is"} counted in what is sent now.`);
   const spent = `ε = ${shownEpsilon(today)} of ${shownEpsilon(maxDay)} on the latest day, ε = ${shownEpsilon(life)} of ${shownEpsilon(maxLife)} in all`;
   const meaning = `your whole part there or zero, δ = ${delta.toExponential()}, against the publisher and one of the two; proved`;
-  lines.push(`Spent${tasks.some(isOneParty) ? ", if the two were different parties" : ""}: ${spent} (${meaning}).`);
+  lines.push(`Spent${[...tasks, ...debits].some(isTrial) ? ", if the two were different parties" : ""}: ${spent} (${meaning}).`);
   lines.push(...refused);
   if (problem && !isStopped) lines.push(`Something did not work: ${problem}.`);
   return lines;
 }
 
 /** The ε of all that was contributed, in a few characters. */
-export function sumsSpent({ tasks, life }) {
-  return life && tasks.some(isOneParty) ? "∞" : shownEpsilon(life);
+export function sumsSpent({ debits, life }) {
+  return debits.some(isTrial) ? "∞" : shownEpsilon(life);
+}
+
+/** Of a task, or of a debit, which remembers it after the task was forgotten. */
+function isTrial({ leader, helper, isOneParty: was }) {
+  return was ?? (leader !== undefined && isOneParty({ leader, helper }));
 }
 
 function taskSentences(task) {
@@ -33,11 +37,6 @@ function taskSentences(task) {
   const cut = `It is cut in two: ${hostOf(leader)} gets one half, ${hostOf(helper)} the other.`;
   if (isOneParty(task)) return [...lines, `${cut} Both are on this machine, so whoever runs it sees your part: ε = ∞.`];
   return [...lines, `${cut} Neither sees your part, as long as they do not work together. All that you do in a ${per} costs ε = ${shownEpsilon(epsilon)}${delta ? ` at δ = ${delta}` : ""}.`];
-}
-
-/** Whether both aggregators are on this machine, as in a trial: then nobody is protected from who runs it. */
-function isOneParty({ leader, helper }) {
-  return HERE.has(new URL(leader).hostname) && HERE.has(new URL(helper).hostname);
 }
 
 export function hostOf(address) {
