@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 from dap_site import example_task
+from sqlalchemy.exc import OperationalError
 from typer.testing import CliRunner
 
 from discreet.aggregation.dap import key_files as files
-from discreet.aggregation.dap.config import read_config
+from discreet.aggregation.dap.config import Config, read_config
 from discreet.cli.aggregate import app
-from discreet.errors import InputError
+from discreet.errors import DiscreetError, InputError
 
 TASK = '[[tasks]]\nterms = "t.json"\nverify_key = "v"\ncollector = "c.pub"\n'
 LEAST = 'database = "d.sqlite"\nkeys = ["k"]\n'
@@ -89,6 +90,18 @@ def test_a_configuration(tmp_path: Path) -> None:
     (tmp_path / "c.toml").write_text(LEAST + TASK + TASK)
     with pytest.raises(InputError, match="each once"):
         read_config(tmp_path / "c.toml").agreements()
+
+
+def test_a_database_that_cannot_be_written_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files.write_key(tmp_path / "k")
+    config = Config(database="d.sqlite", keys=["k"], tasks=[], path=tmp_path / "helper.toml")
+
+    def is_full(*_: object) -> None:
+        raise OperationalError("COMMIT", {}, Exception("database or disk is full"))
+
+    monkeypatch.setattr("discreet.aggregation.dap.config.Store", is_full)
+    with pytest.raises(DiscreetError, match=r"d.sqlite: the database cannot be used .database or disk is full"):
+        config.helper()
 
 
 def test_the_command_line_says_what_is_missing(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from discreet.aggregation.dap.messages import Role
 from discreet.aggregation.dap.shares import Sealing
 from discreet.aggregation.dap.tables import open_engine
 from discreet.aggregation.dap.transport import Peer
+from discreet.database import using_database
 from discreet.errors import InputError
 from discreet.privacy.noise import SecureNoise
 
@@ -109,7 +110,8 @@ class Config:
 
     def helper(self) -> Helper:
         """The helper that the file describes."""
-        return Helper(Store(self._engine()), self._sealing(Role.HELPER), self.agreements(), self.threads)
+        with using_database(self.place):
+            return Helper(Store(self._engine()), self._sealing(Role.HELPER), self.agreements(), self.threads)
 
     def leader(self) -> Leader:
         """The leader that the file describes."""
@@ -122,9 +124,10 @@ class Config:
                 peers[url] = Peer(url, token, authorities)
             return peers[url]
 
-        return Leader(
-            LeaderStore(self._engine()), self._sealing(Role.LEADER), self.agreements(), peer, threads=self.threads
-        )
+        with using_database(self.place):
+            return Leader(
+                LeaderStore(self._engine()), self._sealing(Role.LEADER), self.agreements(), peer, threads=self.threads
+            )
 
     def collector(self) -> HpkeKey | None:
         """The collector's key, where it is in the same process."""
