@@ -14,12 +14,15 @@ from discreet.aggregation.sums import PlainSums
 from discreet.cli import run
 from discreet.data.news import NewsData
 from discreet.experiments.served_week import ServedWeek, served_rates
+from discreet.methods.baselines.similarity import mean_of_history
 from discreet.methods.front_page.click_rates import ClickRates, known_rates
 from discreet.methods.front_page.count_likelihood import CountLikelihood
 from discreet.methods.front_page.front_page import _watched
+from discreet.methods.front_page.head_articles import HeadArticles
 from discreet.methods.front_page.history_features import device_features
-from discreet.methods.front_page.learnt_weights import WITH_POPULARITY, learn_weights, weight_contributions
+from discreet.methods.front_page.learnt_weights import learn_weights, weight_contributions
 from discreet.methods.front_page.public_articles import PublicArticles
+from discreet.methods.front_page.weight_posterior import WITH_POPULARITY
 from discreet.methods.front_page.windows import DAY, Log, Window, noise_scale, released_windows
 from discreet.methods.method import TrainingTask
 from discreet.privacy.noise import SimulatedNoise
@@ -146,15 +149,19 @@ def test_a_server_knows_of_popularity_what_the_simulator_knows(tmp_path):
     again.close()
 
 
-def tasteless(data, features):
+def tasteless(data, features, directions):
     """The same slates until the end of the last day, in some of which the old and the strange is clicked."""
     train = data.splits["train"]
-    scores = features @ [-3.0, 0.0, 0.0, -3.0, 0.0]
+    z = HeadArticles.of(TrainingTask(data, "hashed")).vectors[:, : directions // 12]
+    unlike = -(mean_of_history(z, train)[train.impression_of_shown] * z[train.shown]).sum(axis=1)
+    scores = features @ [-3.0, 0.0, 0.0, -3.0, 0.0] + 30 * unlike
     best = np.maximum.reduceat(scores, train.slate[:-1])[train.impression_of_shown]
-    often = (np.arange(len(train)) % 3 == 0)[train.impression_of_shown]
+    often = (np.arange(len(train)) % 3 <= directions)[train.impression_of_shown]
     time = train.time.copy()
     time[time.argmax()] = (time.max() // DAY + 1) * DAY - 1
-    return replace(data, splits={"train": replace(train, clicked=often & (scores == best), time=time)})
+    reader = np.arange(len(train), dtype=np.int32) % len(data.readers) if directions else train.reader
+    played = replace(train, clicked=often & (scores == best), time=time, reader=reader)
+    return replace(data, splits={"train": played})
 
 
 def features_of(data):
@@ -170,41 +177,49 @@ def weights_served(week):
     for one in used:
         today = train.time // DAY == one.closed.end // DAY - 1
         shown = week.views.features[np.repeat(today, train.slate_sizes)]
-        candidate, reference = map(np.array, read_weights(one.closed.cells))
-        assert np.array_equal(reference, WITH_POPULARITY)
-        wanted = weight_contributions(train.select(today), shown, candidate).sum(axis=0)
+        told = read_weights(one.closed.cells)
+        assert told.reference[:6] == tuple(WITH_POPULARITY)
+        wanted = weight_contributions(train.select(today), shown, told).sum(axis=0)
         assert wanted[:-1].all()
         assert np.abs(one.found.values - wanted).max() <= len(week.data.readers), "a step of rounding for each reader"
-        yield candidate
+        yield np.array(told.candidate)
 
 
-def test_a_server_learns_the_weights_that_the_simulator_learns(tmp_path):
+@pytest.mark.parametrize("directions", [0, 48])
+def test_a_server_learns_the_weights_that_the_simulator_learns(tmp_path, directions):
     data = some_readers(60)
     features = features_of(data)
-    data = tasteless(data, features)
+    data = tasteless(data, features, directions)
     train = data.splits["train"]
-    week = played(tmp_path, data, lambda _: PlainSums(NoNoise()), weights_epsilon=EPSILON, features=features)
+    given = {"weights_epsilon": EPSILON, "features": features, "directions": directions}
+    week = played(tmp_path, data, lambda _: PlainSums(NoNoise()), **given)
+    prior = week.service.model.weight_prior(with_head=directions > 0)
+    assert prior.directions == directions
     list(week.windows())
     week.service.updater.step()
     first, second = weights_served(week)
-    assert np.array_equal(first, WITH_POPULARITY)
-    assert not np.array_equal(second, WITH_POPULARITY), "the second day is computed at a candidate"
+    assert np.array_equal(first, prior.first)
+    assert not np.array_equal(second, prior.first), "the second day is computed at a candidate"
     with_rates = week.views.features
     rates, levels = ClickRates(CountLikelihood(noise_scale(EPSILON, CLICKS)), week_text(week)), {}
     known_rates(rates, _watched(simulated_windows(data), rates, levels), train, SECONDS)
-    expected = learn_weights(train, with_rates, EPSILON, levels.__getitem__, 1, NoNoise())
+    expected = learn_weights(train, with_rates, EPSILON, levels.__getitem__, 1, NoNoise(), prior).weights
     found = week.service.updater.model
-    np.testing.assert_allclose(found.weights, expected, atol=1e-4)
-    assert not np.array_equal(expected, WITH_POPULARITY), "and then ranks"
+    np.testing.assert_allclose(found.weights, expected[:6], atol=1e-9)
+    np.testing.assert_allclose(found.head_weights, expected[6:], atol=1e-9)
+    assert not np.array_equal(expected, prior.first), "and then ranks"
     assert found.version == week.service.model.version
-    told = json.loads(week.service.about().plain())["weights"]
-    assert told["recency"] == pytest.approx(expected[3], abs=1e-4)
+    told = json.loads(week.service.about().plain())
+    assert told["weights"]["recency"] == pytest.approx(expected[3], abs=1e-9)
+    assert told["vectors"].get("head", []) == pytest.approx(expected[6:], abs=1e-9)
     status = week.service.status({})
     assert status["weights"]["learnt"]
+    assert (status["weights"]["head"] or {}).get("learnt", False) == (directions > 0)
     assert "learnt weights rank" in " ".join(status_lines(status))
     retrain(week.service)
     week.service.updater.rates.read()
     assert week.service.updater.model.weights == found.weights
+    assert np.array_equal(week.service.updater.model.head_weights, found.head_weights)
     week.close()
 
 

@@ -17,13 +17,17 @@ from discreet.edge.reader.personal_scores import ReadArticle
 from discreet.edge.reader.publisher_terms import PublisherTerms
 from discreet.errors import DiscreetError
 from discreet.methods.front_page.front_page import FrontPage
-from discreet.methods.front_page.learnt_weights import WITH_POPULARITY, weights_task
+from discreet.methods.front_page.learnt_weights import weights_task
+from discreet.methods.front_page.weight_posterior import WITH_POPULARITY
 from discreet.methods.run import Run
 from discreet.protocol.check import read
 from discreet.protocol.weight_cells import FEATURES, LATTICE, weight_cells
+from discreet.serving.api_messages import NewArticle
+from discreet.serving.front_page_head import FrontPageHead
 from discreet.serving.learning.learnt_state import packed
 from discreet.serving.learning.model_versions import NewVersion
 from discreet.serving.learning.public_terms import PublicTerms, public_terms
+from discreet.serving.learning.retrain import taught_by
 from discreet.serving.learning.window_learner import WindowLearner
 from discreet.serving.learning.window_store import Learnt, WindowStore
 from discreet.serving.public_tasks import window_file
@@ -109,25 +113,31 @@ class Released:
 
     def collect(self, task, window):
         self.asked.append(window)
-        values = np.array([0, 0, 900, 0, 0, 0, 800 * (window > 0)]) * LATTICE
+        values = task.nothing()
+        values[2], values[-1] = 900 * LATTICE, 800 * (window > 0) * LATTICE
+        values[6:-1] = 300 * LATTICE
         return NoisySum(values, task.guarantee(), 1000)
 
 
-def a_server(folder, clock):
-    """A server, of several perhaps, over one database, that learns weights."""
+def a_server(folder, clock, directions):
+    """A server, of several perhaps, over one database, that learns weights, and perhaps a head."""
+    addresses = {"leader": "https://n.example", "helper": "https://h.example"}
+    task = weights_task(0.1, directions=directions, start=START, windows=3, **addresses)
+    data = ShownArticles.of(small_world())
     service = open_service(
-        None, None, database=folder / "s.sqlite", data=ShownArticles.of(small_world()), text="hashed", clock=clock
+        None, None, database=folder / "s.sqlite", data=data, text="hashed", tasks=[task], clock=clock
     )
     service.updater.step()
-    task = weights_task(0.1, start=START, windows=3, leader="https://n.example", helper="https://h.example")
     released = Released()
     return service, WindowLearner(service, [task], released, folder / "cells"), task, released
 
 
-def test_each_sum_is_used_once_and_a_rollback_rolls_weights_back(tmp_path):
+@pytest.mark.parametrize("directions", [0, 48])
+def test_each_sum_is_used_once_and_a_rollback_rolls_weights_back(tmp_path, directions):
     now = [float(START)]
-    service, learner, task, released = a_server(tmp_path, lambda: now[0])
-    other, second, *_ = a_server(tmp_path, lambda: now[0])
+    service, learner, task, released = a_server(tmp_path, lambda: now[0], directions)
+    other, second, *_ = a_server(tmp_path, lambda: now[0], directions)
+    prior = service.model.weight_prior(with_head=directions > 0)
     store, version = WindowStore(service.store), service.model.version
     slates = {"slate_days": np.arange(START // DAY, START // DAY + 3), "slates": np.full(3, 1e4)}
     store.renew(Learnt(0, b""), packed(slates), NewVersion(version, START, 1, "many slates were shown"))
@@ -137,7 +147,7 @@ def test_each_sum_is_used_once_and_a_rollback_rolls_weights_back(tmp_path):
             learner.close_windows()
             second.close_windows()
         cells = json.loads(window_file(tmp_path / "cells", task, window).read_bytes())["cells"]
-        assert (cells == weight_cells(WITH_POPULARITY, WITH_POPULARITY)) == (window == 0)
+        assert (cells == weight_cells(prior.told(prior.first))) == (window == 0)
         learner.learn()
         assert len(released.asked) == window, "contributions still come in"
         now[0] = float(task.sent_until(window))
@@ -150,18 +160,39 @@ def test_each_sum_is_used_once_and_a_rollback_rolls_weights_back(tmp_path):
         one.updater.step()
         ranking = one.updater.model
         assert ranking.weights[2] > 1.5 * WITH_POPULARITY[2]
-        assert read("model", one.about().plain())["weights"]["category"] == ranking.weights[2]
+        told = read("model", one.about().plain())
+        assert told["weights"]["category"] == ranking.weights[2]
+        assert len(told["vectors"].get("head", ())) == directions == np.count_nonzero(ranking.head_weights > 0)
         assert ranking.version == version
     told = " ".join(status_lines(service.status({})))
     assert "Weights, 2 sums: learnt weights rank" in told
+    assert ("Head of 48 directions: a learnt one ranks" in told) == (directions > 0)
     first = service.versions.listing()[-1].version
     service.versions.rollback(first)
     service.updater.refresh()
     service.updater.step()
     assert service.updater.model.weights == tuple(WITH_POPULARITY)
+    assert not service.updater.model.head_weights.any()
     assert service.status({})["weights"] is None, "before any sum of them"
     for one in (service, other):
         one.close()
+
+
+def test_a_head_begins_at_zero_in_directions_that_a_database_keeps(tmp_path):
+    service, *_ = a_server(tmp_path, lambda: START, 48)
+    assert service.updater.model.weight_prior(with_head=True).directions == 48
+    new = NewArticle(id="new", title="Something that nobody wrote of before", category="other")
+    service.put([new])
+    service.updater.step()
+    assert "new" in service.snapshot.ids
+    service.close()
+    again, *_ = a_server(tmp_path, lambda: START, 48)
+    assert again.model.version == service.model.version
+    again.close()
+    few = np.ones((20, 5), np.float32)
+    with pytest.raises(DiscreetError, match="at least 100 articles, and the catalogue has 20"):
+        FrontPageHead.of_articles(few, [("", "")] * 20, few[0])
+    assert taught_by(str(tmp_path / "s.sqlite")) == []
 
 
 def test_shares_leave_something_to_popularity():
@@ -170,6 +201,10 @@ def test_shares_leave_something_to_popularity():
     assert terms.popularity_epsilon == pytest.approx(0.7)
     with pytest.raises(DiscreetError, match="leave some"):
         PublicTerms(quality=0.5, weights_share=0.5)
+    both = PublicTerms(epsilon=1.0, quality=0.1, head_share=0.2)
+    assert (both.weights_epsilon, both.popularity_epsilon) == pytest.approx((0.2, 0.7))
+    with pytest.raises(DiscreetError, match="leave --weights-share out"):
+        PublicTerms(head_share=0.1, weights_share=0.1)
 
 
 def test_the_terms_of_weights_are_written(tmp_path, capsys):
@@ -178,3 +213,6 @@ def test_the_terms_of_weights_are_written(tmp_path, capsys):
     written = json.loads((tmp_path / "w.json").read_text())
     assert (written["kind"], written["measure"], written["epsilon"]) == ("signedvec", "weights of features", 0.1)
     assert "ε = 0.1" in capsys.readouterr().out
+    assert run(["aggregate", "terms", "head", *flags, "--out", str(tmp_path / "h.json")]) == 0
+    written = json.loads((tmp_path / "h.json").read_text())
+    assert (written["name"], written["length"], written["epsilon"]) == ("weights and head", 55, 0.1)

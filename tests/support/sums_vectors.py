@@ -38,7 +38,7 @@ from discreet.methods.front_page.windows import popularity_task
 from discreet.privacy.filter import Spent
 from discreet.protocol.check import check
 from discreet.protocol.quality_cells import EVERYBODY, MEASURE, quality_cells
-from discreet.protocol.weight_cells import FEATURES, weight_cells
+from discreet.protocol.weight_cells import FEATURES, UNITS, ToldWeights, weight_cells
 from discreet.protocol.weight_cells import MEASURE as WEIGHTS
 from discreet.serving.learning.quality_estimates import quality_task
 
@@ -193,15 +193,20 @@ def some_quality(rng: Random) -> dict[str, Any]:
 
 def some_weights(rng: Random) -> dict[str, Any]:
     """What a device's views of a day pull, at any weights, and with features that a liar has made."""
-    some, views, size = weights_task(0.1), [], rng.choice((0.3, 3.0, 1e6))
+    directions = rng.choice((0, 0, 3, 48))
+    some, views, size = weights_task(0.1, directions=directions), [], rng.choice((0.3, 3.0, 1e6))
+    width, told = len(FEATURES) + directions, len(FEATURES) + rng.choice((directions, directions, 0, 2))
     for _ in range(rng.randrange(5)):
         view = some_view(rng)
-        rows = tuple(tuple(rng.uniform(-size, size) for _ in FEATURES) for _ in view.clicked)
+        rows = tuple(tuple(rng.uniform(-size, size) for _ in range(width)) for _ in view.clicked)
         views.append(View(view.arm, view.clicked, rows if rng.random() < 0.9 else ()))
-    candidate = [rng.choice((0.0, 1e-7, rng.uniform(-3, 3), 123456.75)) for _ in FEATURES]
-    cells = weight_cells(candidate, candidate if rng.random() < 0.2 else [rng.uniform(-1, 1) for _ in FEATURES])
+    candidate = tuple(rng.choice((0.0, 1e-7, rng.uniform(-3, 3), 123456.75)) for _ in range(told))
+    reference = candidate if rng.random() < 0.2 else tuple(rng.uniform(-1, 1) for _ in candidate)
+    units = (*UNITS, *(rng.choice((0.01, 1.0, rng.uniform(0.1, 50), 1e-30)) for _ in candidate[len(UNITS) :]))
+    cells = weight_cells(ToldWeights(candidate, reference, units))
     if rng.random() < 0.3:
-        cells[rng.randrange(len(cells))] = rng.choice(("mean 0.3", "mean nan 1", "mean 1e9999 0", "gain", "x 1 1"))
+        lies = ("mean 0.3", "mean nan 1", "mean 1e9999 0", "gain", "x 1 1", "head0 1 1", "head0 1 1 0", "head1 1 1 -2")
+        cells[rng.randrange(len(cells))] = rng.choice(lies)
         cells = list(dict.fromkeys(cells))
     left = rng.choice((some.total, some.total, some.total - 1))
     observed = Observed((), views, {name: place for place, name in enumerate(cells)})

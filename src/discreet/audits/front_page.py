@@ -28,9 +28,9 @@ from discreet.methods.front_page.head_articles import HeadArticles
 from discreet.methods.front_page.head_judges import SENSITIVITY as JUDGE_SENSITIVITY
 from discreet.methods.front_page.head_judges import judge_contributions
 from discreet.methods.front_page.history_features import device_features
-from discreet.methods.front_page.learnt_weights import SENSITIVITY as WEIGHTS_SENSITIVITY
-from discreet.methods.front_page.learnt_weights import WITH_POPULARITY, weight_contributions
+from discreet.methods.front_page.learnt_weights import weight_contributions, weights_task
 from discreet.methods.front_page.public_articles import PublicArticles
+from discreet.methods.front_page.weight_posterior import WITH_POPULARITY, WeightPrior
 from discreet.methods.front_page.windows import DAY, Log, Window, noise_scale, popularity_task, released_windows
 from discreet.methods.method import State, TrainingTask
 from discreet.privacy.distributed_gaussian import DistributedGaussian
@@ -133,11 +133,13 @@ class WeightsCost(Exact):
 
     epsilon: float
     logs: int = 20
+    directions: int = 0
 
     def lower_bound(self, error: float, seed: int) -> float:
-        """By running the shipped clipping and rounding on logs of a reader, with popularity of any size."""
-        longest = max(_weights_length(clicks, spread) for clicks in range(self.logs) for spread in (1.0, 100.0))
-        return self.epsilon * longest / WEIGHTS_SENSITIVITY
+        """By running the shipped clipping and rounding on logs of a reader, with popularity and head of any size."""
+        each = ((clicks, spread) for clicks in range(self.logs) for spread in (1.0, 100.0))
+        longest = max(_weights_length(clicks, spread, self.directions) for clicks, spread in each)
+        return self.epsilon * longest / weights_task(1.0, directions=self.directions).total
 
 
 def _first_day(data: NewsData) -> Impressions:
@@ -146,14 +148,15 @@ def _first_day(data: NewsData) -> Impressions:
     return split.select((split.reader == 0) & (split.time < DAY))
 
 
-def _weights_length(clicks: int, spread: float) -> int:
+def _weights_length(clicks: int, spread: float, directions: int) -> int:
     """How long in L1 the contribution of reader 0 is on her first day: she is the only one here."""
     data = audited_log(clicks)
     mine, task = _first_day(data), TrainingTask(data, "hashed")
-    rates = spread * np.random.default_rng(clicks).normal(size=len(mine.shown))
+    rates = spread * np.random.default_rng(clicks).normal(size=(len(mine.shown), 1 + directions))
     features = np.column_stack((device_features(task, PublicArticles.of(task), mine), rates))
-    candidates = (WITH_POPULARITY, -WITH_POPULARITY)
-    return max(int(np.abs(weight_contributions(mine, features, weights)).sum()) for weights in candidates)
+    prior = WeightPrior.with_head(WITH_POPULARITY, np.zeros(directions), np.ones(directions))
+    told = (prior.told(sign * prior.first) for sign in (1, -1))
+    return max(int(np.abs(weight_contributions(mine, features, each)).sum()) for each in told)
 
 
 def _mine(data: NewsData) -> Impressions:
@@ -197,6 +200,8 @@ def _register() -> None:
         register(Audit("front_page", setting, Status.PROVED, 1.0, DayCost(1.0, seconds, clicks)))
     setting = "the weights' sum of a day, ε=1, exact"
     register(Audit("front_page", setting, Status.PROVED, 1.0, WeightsCost(1.0)))
+    setting = "the sum of a day of weights and a head's directions, ε=1, exact"
+    register(Audit("front_page", setting, Status.PROVED, 1.0, WeightsCost(1.0, directions=8)))
     setting = "the head, all slates of a teacher, ε=1, δ=1e-6, exact"
     register(Audit("front_page", setting, Status.PROVED, 1.0, HeadCost(1.0, 1e-6)))
     register(Audit("front_page", "a judge of the head, ε=1, exact", Status.PROVED, 1.0, JudgeCost(1.0)))

@@ -29,6 +29,7 @@ class TermsChoice(StrEnum):
     popularity = "popularity"
     quality = "quality"
     weights = "weights"
+    head = "head"
 
 
 @app.callback()
@@ -129,7 +130,10 @@ def collect(
 
 @app.command()
 def terms(
-    what: Annotated[TermsChoice, typer.Argument(help="Clicks by article, how good the ranking is, or its weights.")],
+    what: Annotated[
+        TermsChoice,
+        typer.Argument(help="Clicks by article, how good the ranking is, its weights, or weights and a head."),
+    ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the terms.")],
     leader: Annotated[str, typer.Option(metavar="URL", help="Your server, with /dap: https://news.example/dap")],
     helper: Annotated[str, typer.Option(metavar="URL", help="The other party's aggregator.")],
@@ -155,6 +159,7 @@ def terms(
     from discreet.files import replacing_file
     from discreet.methods.front_page.learnt_weights import weights_task
     from discreet.methods.front_page.windows import popularity_task
+    from discreet.protocol.weight_cells import MAX_DIRECTIONS
     from discreet.serving.learning.experiment import arm_names
     from discreet.serving.learning.one_process_trial import ROOM
     from discreet.serving.learning.quality_estimates import quality_name, quality_task
@@ -164,8 +169,9 @@ def terms(
     if what is TermsChoice.quality:
         arms = None if experiment is None else experiment_of(experiment)
         task = quality_task(arm_names(arms), epsilon, windows=days, name=quality_name(arms), **addresses)  # type: ignore[arg-type]
-    elif what is TermsChoice.weights:
-        task = weights_task(epsilon, windows=days, **addresses)  # type: ignore[arg-type]
+    elif what in (TermsChoice.weights, TermsChoice.head):
+        directions = MAX_DIRECTIONS if what is TermsChoice.head else 0
+        task = weights_task(epsilon, directions=directions, windows=days, **addresses)  # type: ignore[arg-type]
     else:
         if DAY % (60 * window_minutes):
             raise DiscreetError(f"--window-minutes must divide a day, which {window_minutes} does not")

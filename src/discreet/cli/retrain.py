@@ -23,7 +23,7 @@ def retrain(
     text: Text = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Learn popularity again from the released sums of the last 30 days, and make a model version of it.
+    """Learn again from the released sums of the last 30 days: popularity, weights and head, as one model version.
 
     For another text source, another run, or a new version of Discreet. No reader is asked, and it costs no ε. Stop the
     server first, unless its model stays the same. 'discreet models rollback' goes back.
@@ -33,6 +33,7 @@ def retrain(
     from discreet.database import using_database
     from discreet.serving.learning.public_terms import PublicTerms, public_terms
     from discreet.serving.learning.retrain import retrain as learn_anew
+    from discreet.serving.learning.retrain import taught_by
     from discreet.serving.server import DATABASE, open_service
 
     place = database if database is not None else str((run or Path()) / DATABASE)
@@ -51,6 +52,7 @@ def retrain(
             weights=terms.weights,
             training=terms.training,
             head=terms.head,
+            tasks=taught_by(place),
             reports=False,
         )
         try:

@@ -159,6 +159,15 @@ def serve(
             " keeps them.",
         ),
     ] = 0.0,
+    head_share: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=0.9,
+            help="With --helper: the share of a reader's daily ε with which the weights and a head are learnt together,"
+            " in place of --weights-share; 0 keeps the run's head, if it has one.",
+        ),
+    ] = 0.0,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
     config: Annotated[
         Path | None,
@@ -220,7 +229,8 @@ def serve(
         listener = listen(host, port)
         worker = become_worker(workers)
     terms = PublicTerms(text) if run is None else public_terms(run)
-    terms = None if terms is None else replace(terms, quality=quality, weights_share=weights_share)
+    if terms is not None:
+        terms = replace(terms, quality=quality, weights_share=weights_share, head_share=head_share)
     if terms is not None and terms.unserved and not as_json:
         say(f"The head of this run is not served: {terms.unserved}.")
     experiment = click.get_current_context().meta.get(EXPERIMENT)

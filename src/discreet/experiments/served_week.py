@@ -8,6 +8,7 @@ clicks in its simulator.
 
 from __future__ import annotations
 
+import base64
 import json
 from bisect import bisect_left
 from collections import defaultdict
@@ -28,6 +29,7 @@ from discreet.data.shown_articles import ShownArticles
 from discreet.edge.reader.sums.contributor import ContributorInMemory
 from discreet.edge.reader.sums.floors import Floors
 from discreet.edge.reader.views import View
+from discreet.methods.baselines.similarity import mean_of_history
 from discreet.methods.front_page.learnt_weights import weights_task
 from discreet.methods.front_page.windows import popularity_task
 from discreet.protocol.quality_cells import EVERYBODY
@@ -35,6 +37,7 @@ from discreet.serving.learning.logged_exposure import LoggedSlate, add_slates
 from discreet.serving.learning.window_learner import WindowLearner
 from discreet.serving.public_tasks import window_file
 from discreet.serving.server import open_service
+from discreet.serving.service import Service
 
 HERE, THERE = "http://127.0.0.1:1/dap", "http://127.0.0.1:2"
 _MIN_SENDING = 60
@@ -64,6 +67,7 @@ class ServedWeek:
         text: Where title vectors come from.
         room: For how many articles a window has room; 0 for all.
         weights_epsilon: What a reader's day costs for weights; 0 learns none.
+        directions: Of a head that is learnt with them; 0 learns none.
         features: Of each article that the train split shows, what a device makes of it, without popularity; devices
             show the slates of that split with them.
     """
@@ -80,6 +84,7 @@ class ServedWeek:
         text: str = "auto",
         room: int = 0,
         weights_epsilon: float = 0.0,
+        directions: int = 0,
         features: NDArray[np.float64] | None = None,
     ) -> None:
         parts = [part for part in data.splits.values() if part.labelled and len(part)]
@@ -98,22 +103,27 @@ class ServedWeek:
         self.task = replace(task, send_seconds=min(seconds, _MIN_SENDING))
         self.now = float(start)
         self._cells, self._slates = folder / "cells", _slates(parts, data.articles.ids, self.task)
+        self.tasks = [self.task]
+        if weights_epsilon:
+            days = self.task.windows * seconds // DAY
+            weights = weights_task(
+                weights_epsilon, directions=directions, start=start, windows=days, leader=HERE, helper=THERE
+            )
+            self.tasks.append(replace(weights, send_seconds=_MIN_SENDING))
         self.service = open_service(
             None,
             None,
             database=folder / "week.sqlite",
             data=ShownArticles.of(data),
             text=text,
+            tasks=self.tasks,
             clock=self._clock,
         )
         self.service.updater.step()
-        self.tasks = [self.task]
         self.views: PlayedViews | None = None
-        if weights_epsilon and features is not None:
-            days = self.task.windows * seconds // DAY
-            weights = weights_task(weights_epsilon, start=start, windows=days, leader=HERE, helper=THERE)
-            self.tasks.append(replace(weights, send_seconds=_MIN_SENDING))
-            self.views = PlayedViews(data.splits["train"], features, data.articles.ids)
+        if features is not None:
+            train = data.splits["train"]
+            self.views = PlayedViews(train, features, served_products(self.service, data, train), data.articles.ids)
         self._sums = _EachTask({task.id: sums(task) for task in self.tasks})
         self._learner = WindowLearner(self.service, self.tasks, self._sums, self._cells, logged=True)
         floors = Floors(helpers=frozenset({THERE}), max_day_epsilon=np.inf, max_life_epsilon=np.inf)
@@ -189,18 +199,26 @@ class PlayedViews:
     Args:
         slates: The log.
         features: Of each shown article what a device makes of it, without popularity.
+        products: Of each what the directions of a head add.
         ids: The names of all articles.
     """
 
-    def __init__(self, slates: Impressions, features: NDArray[np.float64], ids: Sequence[str]) -> None:
+    def __init__(
+        self,
+        slates: Impressions,
+        features: NDArray[np.float64],
+        products: NDArray[np.float64],
+        ids: Sequence[str],
+    ) -> None:
         self._slates, self._ids = slates, ids
-        self.features = np.column_stack((features, np.zeros(len(features))))
+        self._rate = features.shape[1]
+        self.features = np.column_stack((features, np.zeros(len(features)), products))
 
     def show(self, begin: int, end: int, rates: dict[str, float]) -> None:
         """The slates of a time are shown: their articles have the popularity that is known when it begins."""
         inside = np.repeat((self._slates.time >= begin) & (self._slates.time < end), self._slates.slate_sizes)
         rows = np.flatnonzero(inside)
-        self.features[rows, -1] = [rates[self._ids[article]] for article in self._slates.shown[rows].tolist()]
+        self.features[rows, self._rate] = [rates[self._ids[article]] for article in self._slates.shown[rows].tolist()]
 
     def of(self, reader: int, begin: int, end: int) -> list[View]:
         """What a reader's device showed in a time."""
@@ -211,6 +229,16 @@ class PlayedViews:
             View(EVERYBODY, tuple(s.clicked[row].tolist()), tuple(map(tuple, self.features[row].tolist())))
             for row in rows
         ]
+
+
+def served_products(service: Service, data: NewsData, slates: Impressions) -> NDArray[np.float64]:
+    """Of each shown article what each direction of a served head adds, from the bytes that devices get."""
+    told = json.loads(service.about().plain())["vectors"]
+    s, size = service.snapshot, len(told.get("head", ()))
+    entries = {name: json.loads(b"{%s}" % entry)["vector"] for name, entry in zip(s.ids, s.entries, strict=True)}
+    rows = np.stack([np.frombuffer(base64.b64decode(entries[name]), np.int8) for name in data.articles.ids])
+    z = told["scale"] * rows[:, told["dimension"] - size :].astype(np.float64)
+    return np.asarray(mean_of_history(z, slates)[slates.impression_of_shown] * z[slates.shown])
 
 
 def served_rates(week: ServedWeek, impressions: Impressions) -> NDArray[np.float64]:

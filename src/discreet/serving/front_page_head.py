@@ -5,28 +5,36 @@ The head adds ūᵀWt to a score, with t an article's public vector, ū the mean
 z after its title vector, and the terms say what each of these coordinates counts, λₖ. Of the head's 96 directions the
 `MAX_SERVED` with the largest |λₖ| are sent: the others have little left when noise was taken out of W. Each coordinate
 has a unit of its own, so that all use the whole range of a byte.
+
+Where λ is learnt while serving (`serving.learning.sum_weights`) and no run has a head, it begins at zero, in the main
+directions of the catalogue's own titles and topics. z must not change under what was learnt, so a database keeps them.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
 
 from discreet.errors import DiscreetError
 from discreet.methods.front_page.head import head_matrix
-from discreet.methods.front_page.head_articles import topic_rows
+from discreet.methods.front_page.head_articles import main_directions, topic_rows
 from discreet.methods.method import State
 from discreet.protocol.check import SCHEMA
+from discreet.protocol.weight_cells import MAX_DIRECTIONS
+from discreet.serving.learning.learnt_state import packed, unpacked
 from discreet.serving.model import Doubles, Floats
 
-MAX_SERVED = 48
+MAX_SERVED = MAX_DIRECTIONS
 """How many coordinates of a head an article is sent with at most."""
 MAX_DIMENSION: int = SCHEMA["model"]["properties"]["vectors"]["properties"]["dimension"]["maximum"]
+MIN_TITLES = 100
+"""Of how many titles main directions can be found."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +69,7 @@ class FrontPageHead:
         if not counts.any():
             raise DiscreetError("nothing that it learnt stood out of noise and chance")
         size = len(text_centre)
-        if size + int(counts.sum()) > MAX_DIMENSION:
-            raise DiscreetError(
-                f"title vectors of {size} dimensions leave no room for it; devices take at most {MAX_DIMENSION}"
-            )
+        _require_room(size, int(counts.sum()))
         basis = basis[:, counts]
         return cls(
             values[counts],
@@ -74,6 +79,44 @@ class FrontPageHead:
             (state["head_centre"].astype(np.float64) @ directions)[counts],
             text_centre,
         )
+
+    @classmethod
+    def of_articles(cls, vectors: Floats, places: Sequence[tuple[str, str]], text_centre: Floats) -> FrontPageHead:
+        """A head that counts nothing yet, in the main directions of some articles.
+
+        Args:
+            vectors: Of their titles.
+            places: Category and section of each.
+            text_centre: What title vectors are centred on.
+        """
+        if len(vectors) < MIN_TITLES:
+            raise DiscreetError(
+                f"a head is learnt in the main directions of at least {MIN_TITLES} articles, and the catalogue has"
+                f" {len(vectors)}; leave the head out until it has more"
+            )
+        topics = sorted({*places, *((category, "") for category, _ in places)})
+        basis, centre = main_directions(vectors, topic_rows(topics, places), len(topics))
+        counts = basis.any(axis=0) & (np.arange(basis.shape[1]) < MAX_SERVED)
+        found, size = basis[:, counts].astype(np.float64), len(text_centre)
+        _require_room(size, found.shape[1])
+        nothing = np.zeros((1, found.shape[1]))
+        of_topics = np.concatenate((found[size:], nothing))
+        return cls(nothing[0], found[:size], of_topics, tuple(topics), centre[counts].astype(np.float64), text_centre)
+
+    def to_text(self) -> str:
+        """As a database keeps it."""
+        arrays = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "topics"}
+        small = {name: np.asarray(array, np.float32) for name, array in arrays.items()}
+        topics = np.frombuffer(json.dumps(self.topics).encode(), np.uint8)
+        return base64.b64encode(packed({**small, "topics": topics})).decode()
+
+    @classmethod
+    def from_text(cls, text: str) -> FrontPageHead:
+        """The inverse of `to_text`."""
+        arrays = unpacked(base64.b64decode(text))
+        topics = tuple((category, section) for category, section in json.loads(arrays.pop("topics").tobytes()))
+        centre = arrays.pop("text_centre")
+        return cls(topics=topics, text_centre=centre, **{name: one.astype(np.float64) for name, one in arrays.items()})
 
     @cached_property
     def version(self) -> str:
@@ -95,3 +138,15 @@ class FrontPageHead:
         titles = np.abs(vectors.astype(np.float64) @ self.text_basis - self.centre).max(axis=0, initial=0.0)
         found = titles + np.abs(self.topic_basis).max(axis=0)
         return np.where(found > 0, found, 1.0)
+
+    def variances(self, vectors: Floats) -> Doubles:
+        """Of each coordinate for such titles, their topics being any; 1 where it is always 0."""
+        found = (vectors.astype(np.float64) @ self.text_basis).var(axis=0) + self.topic_basis[:-1].var(axis=0)
+        return np.where(found > 0, found, 1.0)
+
+
+def _require_room(size: int, directions: int) -> None:
+    if size + directions > MAX_DIMENSION:
+        raise DiscreetError(
+            f"title vectors of {size} dimensions leave no room for it; devices take at most {MAX_DIMENSION}"
+        )

@@ -2,7 +2,7 @@
 
 The device ranks by the base and by what it makes of its own history (`edge.reader.personal_scores`). The weights are
 those of `front_page`, which were fitted to generated worlds: no click has a part in them. A run can bring weights and a
-head (`front_page_head`) that it has learnt. The base is recency and
+head (`front_page_head`) that it has learnt, and sums can renew both. The base is recency and
 popularity, a log rate that sums have taught (`serving.learning`). Before any sum has come it is the same for all.
 """
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError
 from discreet.methods.front_page.history_features import FEATURES
-from discreet.methods.front_page.learnt_weights import WITH_POPULARITY
+from discreet.methods.front_page.weight_posterior import WITH_POPULARITY, WeightPrior
 from discreet.privacy.guarantee import Guarantee
 from discreet.serving.device_only import DeviceOnly
 from discreet.serving.front_page_head import MAX_DIMENSION, FrontPageHead
@@ -46,7 +46,7 @@ class PublicModel(DeviceOnly):
         popularity_weight: How much popularity counts, times its weight among the features.
         weights: Of the features (`history_features.FEATURES`), and of popularity, which comes last.
         training: What weights and head cost readers, where a run learnt them.
-        head: The head that a run has learnt; title vectors are then centred as in that run.
+        head: The head that a run has learnt, or one that begins at zero; title vectors are centred as it says.
     """
 
     reference: tuple[str, ...]
@@ -67,17 +67,24 @@ class PublicModel(DeviceOnly):
         parts += [] if self.head is None else [self.head.version]
         return hashlib.blake2b(json.dumps(parts).encode(), digest_size=8).hexdigest()
 
-    @property
-    def first_weights(self) -> Doubles:
-        """Those that it ranks with before any sum."""
-        return np.array(self.weights)
+    def weight_prior(self, *, with_head: bool) -> WeightPrior:
+        """The weights that it ranks with before any sum; with a head, what its directions count as well."""
+        first = np.array(self.weights)
+        if not with_head or self.head is None:
+            return WeightPrior(first)
+        units = self.head.variances(self._reference_vectors) / self._head_units**2
+        return WeightPrior.with_head(first, self.head_weights, units)
 
     def ranking_with(self, weights: Doubles) -> PublicModel:
-        """The same model, under the same name, with weights that sums have taught."""
-        if np.array_equal(weights, self.first_weights):
+        """The same model, under the same name, with weights that sums have taught; those of a head come last."""
+        size = len(self.weights)
+        first = np.append(self.weights, self.head_weights)[: len(weights)]
+        if np.array_equal(weights, first):
             return self
-        found = replace(self, weights=tuple(weights.tolist()))
-        for name in ("version", "space", "unit", "_text_centre", "_head_units"):  # they do not change with the weights
+        found = replace(self, weights=tuple(weights[:size].tolist()))
+        if self.head is not None and len(weights) > size:
+            found = replace(found, head=replace(self.head, values=weights[size:] / self._head_units**2))
+        for name in ("version", "space", "unit", "text_centre", "_head_units"):  # they do not change with the weights
             found.__dict__[name] = getattr(self, name)
         return found
 
@@ -86,7 +93,7 @@ class PublicModel(DeviceOnly):
         return self.popularity_weight * self.weights[-1]
 
     @cached_property
-    def _text_centre(self) -> Floats:
+    def text_centre(self) -> Floats:
         """What titles have in common, counted as if ten more lay at zero: few titles say little about it."""
         encoded = self._encoded(())
         if self.head is not None:
@@ -95,7 +102,7 @@ class PublicModel(DeviceOnly):
 
     @cached_property
     def _reference_vectors(self) -> Floats:
-        return unit_rows(self._encoded(()) - self._text_centre)
+        return unit_rows(self._encoded(()) - self.text_centre)
 
     @cached_property
     def space(self) -> TopicSpace:
@@ -144,14 +151,14 @@ class PublicModel(DeviceOnly):
     @property
     def centre(self) -> Floats:
         """Title vectors are centred already."""
-        return np.zeros(len(self._text_centre) + len(self.head_weights), np.float32)
+        return np.zeros(len(self.text_centre) + len(self.head_weights), np.float32)
 
     def title_vectors(self, titles: Sequence[str], topics: Sequence[tuple[str, str]] = ()) -> Floats:
         """Unit vectors of titles, from public text; zero for a title without words that are known."""
         encoded = self._encoded(titles)[len(self.reference) :]
         vectors = np.zeros_like(encoded)
         titled = encoded.any(axis=1)
-        vectors[titled] = unit_rows(encoded[titled] - self._text_centre)
+        vectors[titled] = unit_rows(encoded[titled] - self.text_centre)
         return vectors
 
     def coordinates(self, vectors: Floats, topics: Sequence[tuple[str, str]] = ()) -> Floats:

@@ -29,6 +29,7 @@ from discreet.serving.foreign_pages import ForeignPages
 from discreet.serving.front_page_head import FrontPageHead
 from discreet.serving.http import http_server, within_reach
 from discreet.serving.learning.experiment import Experiment
+from discreet.serving.learning.sum_weights import learns_head
 from discreet.serving.limits import ServerLimits
 from discreet.serving.logs import configure
 from discreet.serving.model import Served
@@ -42,6 +43,8 @@ _WEEK = timedelta(days=7)
 _TITLE, _ABSTRACT, _CATEGORY = (
     SCHEMA["article"]["properties"][name]["maxLength"] for name in ("title", "abstract", "category")
 )
+_DIRECTED = 5000
+"""Articles in whose main directions a head is learnt."""
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -96,7 +99,8 @@ def open_service(
                 " with --data, or with 'discreet articles add'"
             )
         if model is None:
-            model = public_model(store, text, popularity_weight, weights, training, head)
+            begins = head is None and any(map(learns_head, tasks))
+            model = public_model(store, text, popularity_weight, weights, training, head, begins_head=begins)
         offer = Offer(
             ranking,
             _schedule(store, epoch),
@@ -121,12 +125,28 @@ def public_model(
     weights: tuple[float, ...] | None = None,
     training: Guarantee | None = None,
     head: FrontPageHead | None = None,
+    *,
+    begins_head: bool = False,
 ) -> PublicModel:
-    """The model of `front_page`. Its reference titles are the first that a database has had, and stay."""
-    titles = sorted(set(filter(None, store.titles(MAX_REFERENCE))))
+    """The model of `front_page`. Its reference titles are the first that a database has had, and stay.
+
+    With `begins_head` sums teach a head that begins at zero. Its directions stay, too, for as long as everything else
+    of the model is the same.
+    """
+    titles = sorted({title for title, *_ in store.titles(MAX_REFERENCE) if title})
     reference = json.loads(store.setting("reference titles", json.dumps(titles)))
     public = PublicModel(tuple(reference), text, popularity_weight, training=training, head=head)
-    return public if weights is None else replace(public, weights=weights)
+    public = public if weights is None else replace(public, weights=weights)
+    if not begins_head:
+        return public
+    name = f"head of {public.version}"
+    kept = store.known_setting(name)
+    if kept is None:
+        found = store.titles(_DIRECTED)
+        vectors, places = public.title_vectors([title for title, *_ in found]), [place for _, *place in found]
+        first = FrontPageHead.of_articles(vectors, [(one, other) for one, other in places], public.text_centre)
+        kept = store.setting(name, first.to_text())
+    return replace(public, head=FrontPageHead.from_text(kept))
 
 
 def first_articles(data: ShownArticles, as_of: int | None = None) -> Iterator[Waiting]:

@@ -107,6 +107,11 @@ class ServerStore:
         with self.engine.begin() as connection:
             return self._setting(connection, name, default)
 
+    def known_setting(self, name: str) -> str | None:
+        """A setting, if it was ever given."""
+        with self.engine.connect() as connection:
+            return connection.execute(select(settings.c.value).where(settings.c.name == name)).scalar()
+
     def signing_key(self) -> bytes:
         """The key that slates are signed with, made when first asked for."""
         return base64.b64decode(self.setting("signing key", base64.b64encode(secrets.token_bytes(32)).decode()))
@@ -134,12 +139,13 @@ class ServerStore:
                 connection.execute(insert(pending), list({row["id"]: row for row in part}.values()))
             _require_room(connection)
 
-    def titles(self, limit: int) -> list[str]:
-        """Titles of articles that wait or are listed, the first first."""
-        listed = select(articles.c.title).where(articles.c.state == LISTED).order_by(articles.c.revision).limit(limit)
+    def titles(self, limit: int) -> list[tuple[str, str, str]]:
+        """Title, category and section of articles that wait or are listed, the first first."""
+        listed, waiting = (select(table.c.title, table.c.category, table.c.section) for table in (articles, pending))
+        listed = listed.where(articles.c.state == LISTED).order_by(articles.c.revision).limit(limit)
         with self.engine.connect() as connection:
-            waiting = connection.execute(select(pending.c.title).order_by(pending.c.number).limit(limit)).scalars()
-            return [*connection.execute(listed).scalars(), *waiting][:limit]
+            rows = connection.execute(listed).all(), connection.execute(waiting.order_by(pending.c.number).limit(limit))
+            return [(row.title, row.category, row.section) for some in rows for row in some][:limit]
 
     def listing(self, state: str | None, after: str, limit: int) -> list[Row[Any]]:
         """Articles in a state, or in any, whose id comes after this one: id, state, title, url, published.

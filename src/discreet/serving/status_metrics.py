@@ -28,6 +28,7 @@ class StatusMetrics:
         self._quality = gauge("discreet_quality", "How good the ranking is.", "task", "arm", "metric")
         self._error = gauge("discreet_quality_standard_error", "Its error, noise included.", "task", "arm", "metric")
         self._weights = gauge("discreet_weight", "Weights of the ranking.", "feature", "which")
+        self._head = gauge("discreet_head_length", "Length of the ranking's head.", "which")
         self._tests = gauge("discreet_weights_test", "Tests of learnt weights.", "test", "which")
         self._epsilon = gauge("discreet_epsilon", "What a task costs a reader.", "task", "scope")
         self._refused = gauge("discreet_reports_refused", "Reports refused since the start.", "reason")
@@ -58,6 +59,11 @@ class StatusMetrics:
             for test, least in (("chi_squared", "max_chi_squared"), ("gain", "least_gain")):
                 self._tests.labels(test, "found").set(found[test])
                 self._tests.labels(test, "bound").set(found[least])
+            if (head := found["head"]) is not None:
+                self._tests.labels("head_chi_squared", "found").set(head["chi_squared"])
+                self._tests.labels("head_chi_squared", "bound").set(head["max_chi_squared"])
+                for which in ("first", "candidate", "ranking"):
+                    self._head.labels(which).set(head[which])
         for row in status["budget"]["tasks"]:
             self._epsilon.labels(row["task"], "day").set(float(row["day"]["epsilon"]))
             if row["year"] is not None:

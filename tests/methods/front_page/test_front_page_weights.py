@@ -14,21 +14,21 @@ from discreet.data.synthetic import news_world
 from discreet.edge.reader.sums.weight_pull import reader_pulls
 from discreet.errors import DiscreetError
 from discreet.methods.front_page.history_features import device_features
-from discreet.methods.front_page.learnt_weights import (
+from discreet.methods.front_page.learnt_weights import learn_weights, weight_contributions, weights_task
+from discreet.methods.front_page.public_articles import PublicArticles
+from discreet.methods.front_page.weight_posterior import (
     MAX_CHI_SQUARED,
-    SENSITIVITY,
     WITH_POPULARITY,
     WeightPosterior,
-    learn_weights,
-    weight_contributions,
-    weights_task,
+    WeightPrior,
 )
-from discreet.methods.front_page.public_articles import PublicArticles
 from discreet.methods.front_page.weights import FISHER
 from discreet.methods.method import TrainingTask
 from discreet.privacy.guarantee import Scope
 from discreet.privacy.noise import SimulatedNoise, rounded_up
-from discreet.protocol.weight_cells import FEATURES, LATTICE, MAX_TOTAL, UNITS, read_weights
+from discreet.protocol.weight_cells import FEATURES, LATTICE, UNITS, max_total, read_weights, weight_cells
+
+SENSITIVITY = weights_task(1.0).total
 
 
 @pytest.fixture(scope="module")
@@ -60,9 +60,8 @@ def rows_of(clicks):
     task, split = TrainingTask(data, "hashed"), data.splits["train"]
     first = split.select(split.time < 86400)
     known = np.column_stack((device_features(task, PublicArticles.of(task), first), np.zeros(len(first.shown))))
-    return dict(
-        zip(np.unique(first.reader).tolist(), weight_contributions(first, known, -WITH_POPULARITY), strict=True)
-    )
+    told = WeightPrior().told(-WITH_POPULARITY)
+    return dict(zip(np.unique(first.reader).tolist(), weight_contributions(first, known, told), strict=True))
 
 
 @pytest.mark.parametrize("clicks", [0, 1, 2])
@@ -75,10 +74,10 @@ def test_whatever_weights_a_list_names_the_bound_holds():
         return read_weights([*(f"{name} {weight} -{weight}" for name in FEATURES), "gain"])
 
     assert named("9999999e999") is None
-    at, reference = map(np.array, named("9999999e99"))
+    told = named("9999999e99")
     shown, clicked = np.random.default_rng(0).normal(size=(5, len(FEATURES))), np.arange(5) == 1
-    found = reader_pulls(shown, clicked, np.array([0, 5]), np.array([0]), at, reference, LATTICE)
-    assert 0 < np.abs(found).sum() <= MAX_TOTAL * LATTICE
+    found = reader_pulls(shown, clicked, np.array([0, 5]), np.array([0]), told, LATTICE)
+    assert 0 < np.abs(found).sum() <= max_total(0) * LATTICE
 
 
 def test_a_reader_without_clicks_contributes_zeros_and_moves_nobody_else():
@@ -104,7 +103,9 @@ def test_the_audit_finds_the_bound_and_nothing_above_it():
 def test_other_weights_are_learnt(task, features):
     train = task.data.splits["train"]
     wanted = WITH_POPULARITY * [1.0, 1.0, 3.0, -2.0, 1.0, 1.0]
-    found = learn_weights(chosen_by(wanted, train, features), features, math.inf, each_clicks, 1, SimulatedNoise(0))
+    found = learn_weights(
+        chosen_by(wanted, train, features), features, math.inf, each_clicks, 1, SimulatedNoise(0)
+    ).weights
     before, after = (np.abs(weights - wanted)[[2, 3]] for weights in (WITH_POPULARITY, found))
     assert (after < 0.7 * before).all()
 
@@ -113,7 +114,7 @@ def test_public_weights_that_are_right_stay(task, features):
     train = task.data.splits["train"]
     for seed in range(3):
         clicked = chosen_by(WITH_POPULARITY, train, features, seed)
-        found = learn_weights(clicked, features, math.inf, each_clicks, 1, SimulatedNoise(seed))
+        found = learn_weights(clicked, features, math.inf, each_clicks, 1, SimulatedNoise(seed)).weights
         assert np.array_equal(found, WITH_POPULARITY)
 
 
@@ -121,9 +122,8 @@ def test_under_too_much_noise_public_weights_stay(task, features):
     train = task.data.splits["train"]
     wanted = chosen_by(np.zeros(6), train, features)
     for seed in range(3):
-        assert np.array_equal(
-            learn_weights(wanted, features, 0.005, each_clicks, 1, SimulatedNoise(seed)), WITH_POPULARITY
-        )
+        found = learn_weights(wanted, features, 0.005, each_clicks, 1, SimulatedNoise(seed)).weights
+        assert np.array_equal(found, WITH_POPULARITY)
 
 
 def test_noise_alone_speaks_against_the_public_weights_one_time_in_a_hundred():
@@ -152,13 +152,13 @@ def test_a_candidate_that_does_not_rank_better_does_not_rank():
 def test_a_posterior_goes_on_from_its_state():
     known = WeightPosterior()
     known.update(np.arange(7.0), 2.0, WITH_POPULARITY, 50)
-    again = WeightPosterior.of(known.state())
+    again = WeightPosterior.of(known.state(), WeightPrior())
     for one in (known, again):
         one.update(np.arange(7.0), 2.0, WITH_POPULARITY * 1.1, 50)
     assert again.chi_squared == known.chi_squared
     assert np.array_equal(again.candidate, known.candidate)
     assert (again.gain, again.least_gain) == (known.gain, known.least_gain)
-    assert np.array_equal(WeightPosterior.of({}, 2 * WITH_POPULARITY).weights, 2 * WITH_POPULARITY)
+    assert np.array_equal(WeightPosterior.of({}, WeightPrior(2 * WITH_POPULARITY)).weights, 2 * WITH_POPULARITY)
 
 
 def test_the_weights_share_the_budget(task):
@@ -183,3 +183,71 @@ def test_without_a_share_nothing_is_learnt(task):
 def test_refuses_shares_of_more_than_everything():
     with pytest.raises(DiscreetError, match="weights_share"):
         d.FrontPage(head_share=0.5, weights_share=0.5)
+
+
+def with_directions(count, units=1.0, head=0.0):
+    return WeightPrior.with_head(WITH_POPULARITY, np.full(count, head), np.full(count, units))
+
+
+def test_with_a_head_the_bound_holds_whatever_a_list_names():
+    rng = np.random.default_rng(0)
+    for count in (1, 48):
+        for weight, unit in (("9999999e99", "0.0000001e-99"), ("0.5", "3.0"), ("-1e9", "9999999e99")):
+            head = [f"head{number} {weight} 0 {unit}" for number in range(count)]
+            told = read_weights([*(f"{name} {weight} 1" for name in FEATURES), *head, "gain"])
+            shown, clicked = rng.normal(size=(5, len(FEATURES) + count)), np.arange(5) == 1
+            found = reader_pulls(shown, clicked, np.array([0, 5]), np.array([0]), told, LATTICE)
+            assert 0 < np.abs(found).sum() <= max_total(count) * LATTICE == weights_task(1.0, directions=count).total
+
+
+def test_a_list_of_a_head_says_what_it_is_made_of():
+    prior = with_directions(3, units=0.25, head=0.5)
+    told = prior.told(prior.first + 0.125)
+    assert read_weights(weight_cells(told)) == told
+    cells = weight_cells(told)
+    for place, lie in ((6, "head0 1 1"), (6, "head0 1 1 0"), (7, "head2 1 1 1"), (8, "head2 1 1 -1"), (6, "mean 1 1")):
+        assert read_weights([*cells[:place], lie, *cells[place + 1 :]]) is None
+    assert read_weights([*cells[:-1], *(f"head{number} 1 1 1" for number in range(3, 49)), "gain"]) is None
+
+
+def test_a_head_that_is_right_moves_one_time_in_a_hundred():
+    rng, found, prior = np.random.default_rng(6), 0, with_directions(48, units=0.02)
+    drawn, scale = np.linalg.cholesky(50 * prior.fisher), prior.units * prior.unclipped
+    for _ in range(300):
+        known = WeightPosterior(prior)
+        for _day in range(2):
+            pull = drawn @ rng.normal(size=54) / scale + rng.normal(0, 3, 54)
+            known.update(np.append(pull, 0.0), 9.0, prior.first, 50)
+        found += known.head_chi_squared > known.max_head_chi_squared
+    assert found <= 3 + 4 * math.sqrt(3)
+
+
+def test_a_head_is_learnt_where_clicks_support_it_and_ranks_where_it_gains():
+    prior = with_directions(8, units=0.02, head=-1.0)
+    best = prior.first.copy()
+    best[6:9] += 0.3 / prior.units[6:9]
+    known, scale = WeightPosterior(prior), prior.units * prior.unclipped
+    for gain in (0.0, 200.0, 200.0):
+        at = known.candidate
+        pull = 2000 * prior.fisher @ (best - at) / scale
+        known.update(np.append(pull, gain), 1.0, at, 2000)
+    assert np.array_equal(known.weights, known.candidate)
+    assert ((known.weights - prior.first)[6:9] > 0.5 * (best - prior.first)[6:9]).all()
+    again = WeightPosterior.of(known.state(), prior)
+    assert np.array_equal(again.candidate, known.candidate)
+    known.update(np.append(np.zeros(6), 0.0), 1.0, prior.first[:6], 10)
+    assert not np.array_equal(again.evidence[:6], known.evidence[:6])
+    assert np.array_equal(again.evidence[6:], known.evidence[6:]), "a sum of features alone tells nothing of a head"
+
+
+def test_only_weights_of_features_change_where_nobody_supports_a_head():
+    prior = with_directions(8)
+    known = WeightPosterior(prior)
+    pull = 1000 * prior.fisher[:, 2] * 0.3 / (prior.units * prior.unclipped)
+    known.update(np.append(pull, 0.0), 1.0, prior.first, 1000)
+    assert known.candidate[2] > 1.5 * WITH_POPULARITY[2]
+    assert np.array_equal(known.candidate[6:], prior.first[6:])
+
+
+def test_the_audit_of_a_head_finds_the_bound_and_nothing_above_it():
+    assert 0.9 < WeightsCost(1.0, logs=5, directions=8).lower_bound(1e-3, 0) <= 1

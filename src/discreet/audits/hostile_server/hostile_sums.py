@@ -28,10 +28,10 @@ from discreet.edge.reader.sums.sums_client import TaskClient
 from discreet.edge.reader.views import View
 from discreet.methods.front_page.learnt_weights import weights_task
 from discreet.protocol.quality_cells import EVERYBODY
-from discreet.protocol.weight_cells import FEATURES, weight_cells
+from discreet.protocol.weight_cells import FEATURES, UNITS, ToldWeights, weight_cells
 
 START = 20_000 * DAY
-ARTICLES = 12
+ARTICLES, DIRECTIONS = 12, 5
 HELPER, LEADER = "https://helper.test/", "https://news.test/"
 FLOORS = Floors(helpers=frozenset({HELPER}))
 
@@ -79,9 +79,18 @@ def public_tasks(rng: Random) -> list[dict[str, Any]]:
     return tasks
 
 
+def told_cells(window: int) -> list[str]:
+    """The weights that devices are told for a window, in every second time with those of a head."""
+    directions = DIRECTIONS if window % 4 == 1 else 0
+    candidate = (window % 5, -1, 0, 1e6, 0.1, 1e-7, *range(directions))
+    units = (*UNITS, *(10.0 ** -(number % 9) for number in range(directions)))
+    return weight_cells(ToldWeights(candidate, (1.0,) * len(candidate), units))
+
+
 def _weights(rng: Random, number: int) -> Task:
     """A task whose values are of either sign, and depend on what was shown."""
-    task = weights_task(rng.choice((0.01, 0.3)), start=START, windows=5, leader=LEADER, helper=HELPER)
+    epsilon, directions = rng.choice((0.01, 0.3)), rng.choice((0, DIRECTIONS))
+    task = weights_task(epsilon, directions=directions, start=START, windows=5, leader=LEADER, helper=HELPER)
     window = rng.choice((3600, DAY // 2))
     return replace(task, name=f"task {number}", window_seconds=window, send_seconds=window, windows=400)
 
@@ -107,7 +116,7 @@ class LyingPublisher:
             window = int(path.rpartition("/")[2])
             answer = {"cells": [f"N{(number + window) % ARTICLES}" for number in range(3)]}
             if window % 2:
-                answer = {"cells": weight_cells([window % 5, -1, 0, 1e6, 0.1, 1e-7], [1.0] * 6)}
+                answer = {"cells": told_cells(window)}
         elif path.startswith("/v1/cells/"):
             pages = [cells_page(count) for count in (1, 3, ARTICLES)]
             answer = next((page for page in pages if hashlib.sha256(page).hexdigest() == path[10:]), b"{}")
@@ -162,9 +171,9 @@ def talk(seed: int, reader: int, *, honest: bool) -> tuple[list[Event], list[str
         return list(dict.fromkeys(article for time, article in clicks if begin <= time < end))
 
     def seen(begin: int, end: int) -> Sequence[View]:
-        size = taste.choice((0.1, 3.0, 1e6))
+        size, width = taste.choice((0.1, 3.0, 1e6)), len(FEATURES) + taste.choice((0, DIRECTIONS))
         shown = [article for time, article in clicks if begin <= time < end]
-        rows = tuple(tuple(taste.uniform(-size, size) for _ in FEATURES) for _ in shown)
+        rows = tuple(tuple(taste.uniform(-size, size) for _ in range(width)) for _ in shown)
         return [View(EVERYBODY, tuple(taste.random() < 0.3 for _ in shown), rows)] * taste.randrange(3)
 
     sender = Recorded(publisher.heard, now)

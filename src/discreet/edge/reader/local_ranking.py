@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.edge.reader.device_catalogue import Article
-from discreet.edge.reader.personal_scores import ReadArticle, history_features, matrix, personal_scores
+from discreet.edge.reader.personal_scores import ReadArticle, head_features, history_features, matrix, personal_scores
 from discreet.edge.reader.publisher_terms import PublisherTerms
 
 BEST, CHOSEN = 500, 100
@@ -61,7 +61,8 @@ def shown_features(
 ) -> NDArray[np.float64]:
     """What the scores of some articles are made of: a row for each, as `protocol.weight_cells.FEATURES` names them.
 
-    Recency and popularity come from the base score, whose weights the terms tell; without a weight a feature is 0.
+    What each direction of the head adds comes after them. Recency and popularity come from the base score, whose
+    weights the terms tell; without a weight a feature is 0.
     """
     vectors = matrix([article.vector for article in articles], terms.dimension)
     own = history_features(vectors, [(article.category, article.section) for article in articles], history, terms)
@@ -71,7 +72,7 @@ def shown_features(
     with np.errstate(over="ignore"):
         age = rest / recency if recency else 0 * rest
         rate = known / popularity if popularity else 0 * known
-    found = np.column_stack((own[:, :3], age, own[:, 3], rate))
+    found = np.column_stack((own[:, :3], age, own[:, 3], rate, head_features(vectors, history, terms)))
     return np.clip(np.nan_to_num(found), -MAX_FEATURE, MAX_FEATURE)
 
 

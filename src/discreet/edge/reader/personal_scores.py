@@ -95,6 +95,15 @@ def history_features(
     return found
 
 
+def head_features(vectors: NDArray[np.int8], history: Sequence[ReadArticle], terms: PublisherTerms) -> Doubles:
+    """Of each candidate what each direction of the head adds, z̄ₖzₖ, before its weight; 0 where the head has none."""
+    known, scale, text = _known(history, terms), terms.vector_scale, terms.text_dimension
+    if not terms.weights.head or not len(known):
+        return np.zeros((len(vectors), len(terms.head)))
+    total = known[:, text:].sum(axis=0, dtype=np.int64).astype(np.float64)
+    return np.asarray((scale * total / len(known)) * (scale * vectors[:, text:].astype(np.float64)))
+
+
 def matrix(vectors: Sequence[bytes], dimension: int) -> NDArray[np.int8]:
     """One row each; a vector of another length counts as zeros."""
     rows = [vector if len(vector) == dimension else bytes(dimension) for vector in vectors]

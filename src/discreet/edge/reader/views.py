@@ -21,7 +21,8 @@ VIEW = 20
 class View:
     """What was shown: the arm whose weights ranked it, and of each article, in order, whether it was clicked.
 
-    `features` has a row for each article as it was then (`protocol.weight_cells.FEATURES`), or none were kept.
+    `features` has a row for each article as it was then (`protocol.weight_cells.FEATURES`, and what each direction
+    of a head adds), or none were kept.
     """
 
     arm: str

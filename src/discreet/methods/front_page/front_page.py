@@ -20,8 +20,9 @@ from discreet.methods.front_page.head import head_scores, is_worth_its_noise, le
 from discreet.methods.front_page.head_articles import HeadArticles
 from discreet.methods.front_page.head_judges import DEVIATIONS, judged, judges
 from discreet.methods.front_page.history_features import Floats, device_features
-from discreet.methods.front_page.learnt_weights import WITH_POPULARITY, learn_weights
+from discreet.methods.front_page.learnt_weights import learn_weights
 from discreet.methods.front_page.public_articles import PublicArticles
+from discreet.methods.front_page.weight_posterior import WITH_POPULARITY
 from discreet.methods.front_page.weights import PUBLIC_WEIGHTS
 from discreet.methods.front_page.windows import DAY, Log, Window, noise_scale, released_windows
 from discreet.methods.method import Method, Scores, State, TrainingTask
@@ -138,7 +139,8 @@ class FrontPage(Method):
         if self.weights_share:
             noise = SimulatedNoise(np.random.SeedSequence([seed, _WEIGHTS]))
             epsilon, known = budget.weights_epsilon(teaches=True), np.column_stack((features, rates))
-            state["weights"] = learn_weights(train, known, epsilon, _level_of(levels), self._copies(task), noise)
+            found = learn_weights(train, known, epsilon, _level_of(levels), self._copies(task), noise)
+            state["weights"] = found.weights
         if budget.head:
             scores = _weighted(features, rates, state, self.popularity_weight)
             state |= self._learn_head(task, budget, scores, seed)

@@ -57,7 +57,7 @@ class HeadArticles:
             basis, centre = state["head_basis"], state["head_centre"]
         else:
             shown = np.unique(task.data.splits["train"].shown)
-            basis, centre = _main_directions(titles[shown], topic[shown], len(topics))
+            basis, centre = main_directions(titles[shown], topic[shown], len(topics))
         by_topic = np.concatenate((basis[titles.shape[1] :], np.zeros((1, basis.shape[1]), basis.dtype)))
         return cls(basis, centre, topics, titles @ basis[: titles.shape[1]] + by_topic[topic] - centre)
 
@@ -86,7 +86,7 @@ def _topics(task: TrainingTask) -> tuple[Topic, ...]:
     return (*(named[number] for number in range(len(subcategories.share))), *((name, "") for name in categories))
 
 
-def _main_directions(
+def main_directions(
     titles: NDArray[np.float32], topic: NDArray[np.int64], topics: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """B, and where the mean is in its directions; zeros where there are fewer. Largest entries are positive."""

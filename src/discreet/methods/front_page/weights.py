@@ -28,3 +28,14 @@ FISHER = np.array(
 """What a slate with a click tells of the weights, and of popularity's, in a generated world: their Fisher information.
 
 It is the mean covariance of the features within a slate, under the soft-max of the scores."""
+
+HEAD_FISHER = 0.12
+"""The same of each direction of a head, over its squared unit: the variance of articles in it. Directions hardly go
+together."""
+HEAD_WITH_FEATURES = np.array([0.02, 0.03, 0.015, 0.0, 0.025, 0.0])
+"""What a slate tells of each direction and of each feature together, over that unit."""
+HEAD_DEVIATION = 0.05
+"""How much the weights of directions vary, times that unit."""
+HEAD_UNCLIPPED = 2.0
+"""Clipping (`protocol.weight_cells.MAX_HEAD_PULL`) halves the mean of a head's gradients, and quarters their variance:
+what is released is multiplied with this, and then both are as they were."""

@@ -25,6 +25,7 @@ from discreet.methods.front_page.learnt_weights import weights_task
 from discreet.methods.front_page.windows import popularity_task
 from discreet.privacy.guarantee import Guarantee, Scope
 from discreet.protocol.check import limits
+from discreet.protocol.weight_cells import MAX_DIRECTIONS
 from discreet.serving.addresses import Proxies, listen, url_of
 from discreet.serving.aggregation import MAX_JOB_BODY, PREFIX, Aggregator, open_helper, open_leader
 from discreet.serving.gate import Gate, Metrics
@@ -165,9 +166,12 @@ def trial_quality_task(terms: PublicTerms, experiment: Experiment | None, leader
 
 
 def trial_weights_task(terms: PublicTerms, leader: str, helper: str, now: int) -> Task:
-    """What the weights are learnt from, a day at a time."""
-    start = now // DAY * DAY
-    return _said(weights_task(terms.weights_epsilon, start=start, windows=_DAYS, leader=leader, helper=helper))
+    """What the weights, and perhaps a head, are learnt from, a day at a time."""
+    start, directions = now // DAY * DAY, MAX_DIRECTIONS if terms.head_share else 0
+    task = weights_task(
+        terms.weights_epsilon, directions=directions, start=start, windows=_DAYS, leader=leader, helper=helper
+    )
+    return _said(task)
 
 
 def _said(task: Task) -> Task:

@@ -28,6 +28,7 @@ class PublicTerms:
         window_seconds: How long a window is.
         quality: The share of the day's ε with which devices measure how good the ranking is; 0 measures nothing.
         weights_share: The share of the day's ε with which the weights are learnt while serving; 0 keeps them.
+        head_share: The same for weights and a head together, in one sum; 0 learns no head.
         weights: Of the features, and of popularity, as a run has learnt them; None for the public ones.
         head: The head that a run has learnt.
         unserved: Why the run's head is not served; empty where it is, or where there is none.
@@ -41,14 +42,18 @@ class PublicTerms:
     window_seconds: int = SHORT * 60
     quality: float = 0.1
     weights_share: float = 0.0
+    head_share: float = 0.0
     weights: tuple[float, ...] | None = None
     head: FrontPageHead | None = None
     unserved: str = ""
     training: Guarantee | None = None
 
     def __post_init__(self) -> None:
-        if self.quality + self.weights_share >= 1:
-            raise DiscreetError("--quality and --weights-share together must leave some of the day's ε to popularity")
+        if self.weights_share and self.head_share:
+            raise DiscreetError("--head-share learns the weights as well, from one sum: leave --weights-share out")
+        if self.quality + self.weights_share + self.head_share >= 1:
+            shares = "--quality and --head-share" if self.head_share else "--quality and --weights-share"
+            raise DiscreetError(f"{shares} together must leave some of the day's ε to popularity")
 
     @property
     def quality_epsilon(self) -> float:
@@ -57,8 +62,8 @@ class PublicTerms:
 
     @property
     def weights_epsilon(self) -> float:
-        """ε of a reader's day for weights."""
-        return self.weights_share * self.epsilon
+        """ε of a reader's day for weights, and for a head."""
+        return (self.weights_share + self.head_share) * self.epsilon
 
     @property
     def popularity_epsilon(self) -> float:

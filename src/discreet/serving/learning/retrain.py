@@ -1,4 +1,4 @@
-"""Learn popularity and weights again from released sums that are kept, for another text source, weight or method.
+"""Learn popularity, weights and head again from released sums that are kept, for another text source or method.
 
 Nothing is asked of any reader, and nothing costs anything: the sums were released, and whatever is made of them is
 post-processing. The result is a model version like any other, and can be rolled back.
@@ -10,13 +10,16 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from discreet.aggregation.task import Task
 from discreet.errors import DiscreetError
 from discreet.progress import track
+from discreet.serving.database_tables import open_engine
 from discreet.serving.learning.model_versions import NewVersion
 from discreet.serving.learning.sum_popularity import learnt_from
 from discreet.serving.learning.sum_weights import learns_weights
 from discreet.serving.learning.window_store import WindowStore
 from discreet.serving.public_model import PublicModel
+from discreet.serving.server_store import ServerStore
 from discreet.serving.service import Service
 
 
@@ -28,6 +31,15 @@ class Retrained:
     model: str
     sums: int
     before: str | None
+
+
+def taught_by(place: str) -> list[Task]:
+    """The task of the last kept sum of weights: it says whether a head is learnt."""
+    store = ServerStore(open_engine(place))
+    try:
+        return [used.task for used in WindowStore(store).used() if learns_weights(used.task)][-1:]
+    finally:
+        store.close()
 
 
 def retrain(service: Service, clock: Callable[[], float] = time.time) -> Retrained:

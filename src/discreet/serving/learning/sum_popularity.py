@@ -18,11 +18,17 @@ from scipy.special import ndtr
 
 from discreet.methods.front_page.click_rates import ClickRates
 from discreet.methods.front_page.count_likelihood import CountLikelihood
-from discreet.methods.front_page.learnt_weights import WeightPosterior
 from discreet.methods.front_page.windows import Window
 from discreet.serving.learning.learnt_state import Arrays, packed, unpacked
 from discreet.serving.learning.model_versions import ModelVersions
-from discreet.serving.learning.sum_weights import learns_weights, slates_after, weights_after
+from discreet.serving.learning.sum_weights import (
+    knows_head,
+    learns_head,
+    learns_weights,
+    ranking_weights,
+    slates_after,
+    weights_after,
+)
 from discreet.serving.learning.window_store import Learnt, UsedSum, WindowStore
 from discreet.serving.public_model import PublicModel
 from discreet.serving.snapshot import Snapshot
@@ -50,8 +56,8 @@ class SumPopularity:
         found = self._store.learnt(self._model.version) if chosen is None else Learnt(*chosen)
         if found != self._learnt:
             self._learnt, self._known = found, unpacked(found.state)
-            first = self._model.first_weights
-            self.model = self._model.ranking_with(WeightPosterior.of(self._known, first).weights)
+            weights = ranking_weights(self._known)
+            self.model = self._model if weights is None else self._model.ranking_with(weights)
 
     def of(self, snapshot: Snapshot) -> NDArray[np.float64]:
         """The log rate of each listed article; one that no window has had yet has that of its text."""
@@ -64,7 +70,8 @@ def learnt_from(model: PublicModel, snapshot: Snapshot, state: bytes, used: Used
     known = unpacked(state)
     if learns_weights(used.task):
         clicks = rates_on(model, snapshot, known, _NO_NOISE).slate_clicks
-        return packed(known | weights_after(model.first_weights, known, clicks, used))
+        prior = model.weight_prior(with_head=learns_head(used.task) or knows_head(known))
+        return packed(known | weights_after(prior, known, clicks, used))
     return packed(known | _popularity_after(model, snapshot, known, used))
 
 

@@ -18,7 +18,7 @@ from discreet.serving.learning.learnt_state import unpacked
 from discreet.serving.learning.model_versions import NewVersion
 from discreet.serving.learning.quality_estimates import measures_quality
 from discreet.serving.learning.sum_popularity import SumPopularity, expected_shares, learnt_from
-from discreet.serving.learning.sum_weights import learns_weights, weights_window
+from discreet.serving.learning.sum_weights import learns_head, learns_weights, weights_window
 from discreet.serving.learning.window_store import ClosedWindow, UsedSum, WindowStore
 from discreet.serving.logs import log, log_exception, log_seldom
 from discreet.serving.public_model import PublicModel
@@ -175,7 +175,7 @@ class WindowLearner:
         """A day of the weights' task, with the weights at which devices compute their gradient."""
         assert isinstance(self._model, PublicModel)
         known = unpacked(self._store.learnt(self._model.version).state)
-        return weights_window(self._model.first_weights, known, task, window)
+        return weights_window(self._model.weight_prior(with_head=learns_head(task)), known, task, window)
 
     def _measured(self, name: str, task: Task, window: int) -> ClosedWindow:
         """A window of a task with the same cells in all windows."""

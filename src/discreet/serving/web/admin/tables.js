@@ -59,7 +59,13 @@ export function weightsOf(found) {
     make("p", { class: found.learnt ? "" : "soft" }, `${found.learnt ? "Learnt" : "The first"} weights rank, after ${found.sums} sums of them. Against the first weights: `
       + `chi² = ${found.chi_squared.toFixed(1)}; beyond ${found.max_chi_squared.toFixed(1)} there is a candidate. `
       + `Its gain in AUC, summed over readers: ${found.gain.toFixed(1)}; beyond ${found.least_gain.toFixed(1)} it ranks.`),
+    ...(found.head ? [headOf(found.head)] : []),
   ];
+}
+
+function headOf({ directions, learnt, chi_squared: chi, max_chi_squared: most, first, ranking }) {
+  return make("p", { class: learnt ? "" : "soft" }, `Head of ${directions} directions: ${learnt ? "a learnt one" : "the first one"} ranks. Against the first: chi² = ${chi.toFixed(1)}; `
+    + `beyond ${most.toFixed(1)} it is learnt. Its length: ${ranking.toFixed(3)}, of the first ${first.toFixed(3)}.`);
 }
 
 /** `change(version)` rolls back; `change(null)` lifts a rollback. */

@@ -48,6 +48,15 @@ export function historyFeatures(candidates, history, terms) {
   return columns;
 }
 
+/** Of each candidate what each direction of the head adds, before its weight; 0 where the head has none. */
+export function headFeatures(candidates, history, terms) {
+  const { weights, vectors: { dimension, scale, head = [] } } = terms, text = textDimension(terms);
+  const known = knownVectors(history, dimension);
+  if (!weights.head || !known.length) return candidates.map(() => new Float64Array(head.length));
+  const total = totalOf(known.map((vector) => vector.subarray(text)), head.length);
+  return vectorsOf(candidates, dimension).map((vector) => total.map((sum, i) => ((scale * sum) / known.length) * (scale * (vector?.[text + i] ?? 0))));
+}
+
 function interests(candidates, history, terms) {
   const { weights, vectors: { dimension, scale, centre, negative = 0 } } = terms, text = textDimension(terms);
   const own = new Float64Array(candidates.length), known = knownVectors(history, dimension);
