@@ -235,7 +235,7 @@ def test_a_head_is_learnt_where_clicks_support_it_and_ranks_where_it_gains():
     assert ((known.weights - prior.first)[6:9] > 0.5 * (best - prior.first)[6:9]).all()
     again = WeightPosterior.of(known.state(), prior)
     assert np.array_equal(again.candidate, known.candidate)
-    known.update(np.append(np.zeros(6), 0.0), 1.0, prior.first[:6], 10)
+    known.update(np.append(np.ones(6), 0.0), 1.0, prior.first[:6], 10)
     assert not np.array_equal(again.evidence[:6], known.evidence[:6])
     assert np.array_equal(again.evidence[6:], known.evidence[6:]), "a sum of features alone tells nothing of a head"
 
