@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from discreet.data.open import open_ratings
 from discreet.data.ratings import Ratings
 from discreet.vendors.item_features import rating_counts
-from discreet.vendors.sharing.contributions import centres, opening_weights, residuals, star
+from discreet.vendors.sharing.contributions import COUNT_WEIGHT, residuals, star
 from discreet.vendors.sharing.estimates import BIAS_VARIANCE, RATING_VARIANCE
 from discreet.vendors.sharing.plan import FIRST_SHARE, emphasis
 from discreet.vendors.sharing.sharing_budget import SharingBudget, usual_colluders
@@ -35,8 +35,11 @@ def biases(ratings: Ratings) -> Floats:
     count, bias = rating_counts(ratings), np.zeros(len(ratings.items))
     value = (ratings.value - ratings.value.mean(dtype=np.float64)) / star(ratings)
     for _ in range(20):
-        level = centres(ratings, value - bias[ratings.item])[ratings.user]
-        bias = np.bincount(ratings.item, value - level, len(bias)) / (count + RATING_VARIANCE / BIAS_VARIANCE)
+        left = np.bincount(ratings.user, value - bias[ratings.item], len(ratings.users))
+        level = left / (np.bincount(ratings.user, minlength=len(ratings.users)) + 2)
+        bias = np.bincount(ratings.item, value - level[ratings.user], len(bias)) / (
+            count + RATING_VARIANCE / BIAS_VARIANCE
+        )
     return bias
 
 
@@ -56,7 +59,9 @@ class Bound:
 
     def weights(self, stress: Floats, residual: Floats) -> tuple[Floats, Floats]:
         """Σw and Σw² of each item's ratings at the others."""
-        weight = opening_weights(self.ratings, stress, residual)
+        stressed, user = stress[self.ratings.item], self.ratings.user
+        squares = np.bincount(user, stressed**2 * (residual**2 + COUNT_WEIGHT**2), len(self.ratings.users))
+        weight = stressed / np.sqrt(squares)[user]
         sums = (np.bincount(self.ratings.item, power, self.items) for power in (weight, weight**2))
         first, second = (self.others * part for part in sums)
         return first, second

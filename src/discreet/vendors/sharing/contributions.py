@@ -65,33 +65,25 @@ def residuals(ratings: Ratings, offset: Floats) -> Floats:
     In stars. No other user's rating takes part: to centre on a vendor's mean would let one user move all contributions.
     """
     low, high = ratings.scale
+    count = np.bincount(ratings.user, minlength=len(ratings.users))
     value = (ratings.value.astype(np.float64) - (low + high) / 2) / star(ratings) - offset[ratings.item]
-    return np.asarray(value - centres(ratings, value)[ratings.user])
+    centre = np.bincount(ratings.user, value, len(ratings.users)) / (count + _CENTRE_STRENGTH)
+    return np.asarray(value - centre[ratings.user])
 
 
 def opening(ratings: Ratings, emphasis: Floats, offset: Floats) -> Integers:
     """Sums of weighted residuals, then of weights, of each item; a user's ratings weigh as `emphasis` of the items."""
-    residual, items = residuals(ratings, offset), len(ratings.items)
-    weight = opening_weights(ratings, emphasis, residual)
+    residual, users, items = residuals(ratings, offset), len(ratings.users), len(ratings.items)
+    stress = emphasis[ratings.item]
+    weight = (
+        stress * _inverse(np.bincount(ratings.user, stress**2 * (residual**2 + COUNT_WEIGHT**2), users))[ratings.user]
+    )
     return np.concatenate(
         (
             _summed(ratings.item, cut(residual * weight, UNIT, items), items),
             _summed(ratings.item, cut(COUNT_WEIGHT * weight, UNIT, items), items),
         )
     )
-
-
-def opening_weights(ratings: Ratings, emphasis: Floats, residual: Floats) -> Floats:
-    """What each rating weighs in an opening: `emphasis` of its item, over the norm of its user's vector."""
-    stress = emphasis[ratings.item]
-    squares = np.bincount(ratings.user, stress**2 * (residual**2 + COUNT_WEIGHT**2), len(ratings.users))
-    return np.asarray(stress * _inverse(squares)[ratings.user])
-
-
-def centres(ratings: Ratings, value: Floats) -> Floats:
-    """Each user's mean of a value of her ratings, shrunk to 0."""
-    count = np.bincount(ratings.user, minlength=len(ratings.users))
-    return np.asarray(np.bincount(ratings.user, value, len(ratings.users)) / (count + _CENTRE_STRENGTH))
 
 
 def pairs(ratings: Ratings, offset: Floats, popular: Integers) -> Integers:

@@ -71,13 +71,12 @@ class Openings:
     relative: Floats
 
     @classmethod
-    def of(cls, values: Floats, deviation: float, shift: Floats | None = None) -> Openings:
+    def of(cls, values: Floats, deviation: float) -> Openings:
         """The first opening: sums and counts, in units, with noise of this σ."""
         sums, counts = np.split(values, 2)
-        shift = np.zeros(len(sums)) if shift is None else shift
-        return cls(sums, shift, counts, np.full(len(sums), deviation), np.ones(len(sums)))
+        return cls(sums, np.zeros(len(sums)), counts, np.full(len(sums), deviation), np.ones(len(sums)))
 
-    def joined(self, values: Floats, deviation: float, emphasis: Floats, shift: Floats) -> Openings:
+    def joined(self, values: Floats, deviation: float, emphasis: Floats, offset: Floats) -> Openings:
         """With a second one. Sums and counts are combined alike: their ratio is right whatever `relative` is."""
         sums, counts = np.split(values, 2)
         scale = float(counts.sum()) / max(float((emphasis * self.counts).sum()), 1e-9)
@@ -86,7 +85,7 @@ class Openings:
         total = mine + relative * theirs
         return Openings(
             (mine * self.sums + theirs * sums) / total,
-            (mine * self.shift + relative * theirs * shift) / total,
+            (mine * self.shift + relative * theirs * offset) / total,
             (mine * self.counts + theirs * counts) / total,
             total**-0.5,
             relative,
@@ -125,72 +124,41 @@ class OwnCounts:
 
 
 def item_estimates(known: Openings, own: OwnCounts | None = None) -> ItemEstimates:
-    """Posterior mean and an equivalent observation of each item's bias, from the openings (and one's own counts)."""
-    return WeightDistribution.learnt(known, own).estimates(known)
+    """Posterior mean and an equivalent observation of each item's bias, from the openings (and one's own counts).
 
-
-@dataclass(frozen=True, eq=False)
-class WeightDistribution:
-    """How the true weights W of the items are distributed: `prior` of each value of `grid`.
-
-    Attributes:
-        grid: Weights that an item may have.
-        prior: How likely each of them is.
-        total: All items' weights together.
-        own: The reader's own counts, if they say anything about W, and
-        spread: φ of these.
+    Model: sum = W·(b − shift) + N(0, σ² + s²·w̄·W) and count = W + N(0, σ²), b ~ N(0, τ²), W from a distribution that
+    is learnt. The posterior of b is a mixture of normals; its mean and variance, with the prior taken out, are the
+    observation.
     """
-
-    grid: Floats
-    prior: Floats
-    total: float
-    own: OwnCounts | None = None
-    spread: float = 0.0
-
-    @classmethod
-    def learnt(cls, known: Openings, own: OwnCounts | None = None) -> WeightDistribution:
-        """From the released values themselves."""
-        weights = known.counts / COUNT_WEIGHT
-        total = float(weights.sum())
-        grid = np.geomspace(_MIN_WEIGHT, 1.2 * max(1.0, float(weights.max(initial=0.0))), _GRID)
-        some = np.arange(0, len(weights), max(1, math.ceil(len(weights) / _LEARNT_FROM)))
-        released = _of_release(known, grid, some)
-        prior, likely = _learnt(released)
-        best = cls(grid, prior, total)
-        if own is not None:
-            likely += own.unrelated(some)
-            for spread in _SPREADS:
-                prior, found = _learnt(released + own.log_likelihood(grid, total, spread)[own.distinct[1][some]])
-                if found > likely:
-                    best, likely = cls(grid, prior, total, own, spread), found
-        return best
-
-    def estimates(self, known: Openings) -> ItemEstimates:
-        """What the openings say, W integrated out.
-
-        Model: sum = W·(b − shift) + N(0, σ² + s²·w̄·W) and count = W + N(0, σ²), b ~ N(0, τ²). The posterior of b is a
-        mixture of normals; its mean and variance, with the prior taken out, are the observation.
-        """
-        grid, items = self.grid, len(known.counts)
-        of_own = None if self.own is None else self.own.log_likelihood(grid, self.total, self.spread)
-        made = [np.empty(items) for _ in range(3)]
-        for begin in range(0, items, _AT_ONCE):
-            part = np.arange(begin, min(begin + _AT_ONCE, items))
-            likelihood = _of_release(known, grid, part)
-            if self.own is not None and of_own is not None:
-                likelihood += of_own[self.own.distinct[1][part]]
-            posterior = np.exp(_relative(likelihood)) * self.prior
-            posterior /= posterior.sum(axis=1, keepdims=True)
-            sampling = known.deviation[part, None] ** 2 + RATING_VARIANCE * RATING_WEIGHT * grid
-            variances = 1 / (1 / BIAS_VARIANCE + grid**2 / sampling)
-            means = (known.sums[part, None] + known.shift[part, None] * grid) * (variances * grid / sampling)
-            bias = (posterior * means).sum(axis=1)
-            variance = (posterior * (variances + means**2)).sum(axis=1) - bias**2
-            for whole, values in zip(made, (bias, variance, posterior @ grid), strict=True):
-                whole[part] = values
-        bias, variance, weight = made
-        precision = np.maximum(1 / variance - 1 / BIAS_VARIANCE, _MIN_PRECISION)
-        return ItemEstimates(bias, bias / variance / precision, precision**-0.5, weight)
+    weights = known.counts / COUNT_WEIGHT
+    grid = np.geomspace(_MIN_WEIGHT, 1.2 * max(1.0, float(weights.max(initial=0.0))), _GRID)
+    some = np.arange(0, len(weights), max(1, math.ceil(len(weights) / _LEARNT_FROM)))
+    released = _of_release(known, grid, some)
+    prior, likely = _learnt(released)
+    chosen: float | None = None
+    if own is not None:
+        likely += own.unrelated(some)
+        for spread in _SPREADS:
+            other, found = _learnt(released + _of_own(own, grid, weights, spread, some))
+            if found > likely:
+                prior, likely, chosen = other, found, spread
+    made = [np.empty(len(weights)) for _ in range(3)]
+    for begin in range(0, len(weights), _AT_ONCE):
+        part = np.arange(begin, min(begin + _AT_ONCE, len(weights)))
+        posterior = (
+            np.exp(_relative(_of_release(known, grid, part) + _of_own(own, grid, weights, chosen, part))) * prior
+        )
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        sampling = known.deviation[part, None] ** 2 + RATING_VARIANCE * RATING_WEIGHT * grid
+        variances = 1 / (1 / BIAS_VARIANCE + grid**2 / sampling)
+        means = (known.sums[part, None] + known.shift[part, None] * grid) * (variances * grid / sampling)
+        bias = (posterior * means).sum(axis=1)
+        variance = (posterior * (variances + means**2)).sum(axis=1) - bias**2
+        for whole, values in zip(made, (bias, variance, posterior @ grid), strict=True):
+            whole[part] = values
+    bias, variance, weight = made
+    precision = np.maximum(1 / variance - 1 / BIAS_VARIANCE, _MIN_PRECISION)
+    return ItemEstimates(bias, bias / variance / precision, precision**-0.5, weight)
 
 
 def _of_release(known: Openings, grid: Floats, items: Integers) -> Floats:
@@ -202,6 +170,13 @@ def _of_release(known: Openings, grid: Floats, items: Integers) -> Floats:
         - 0.5 * np.square(known.sums[items, None] + known.shift[items, None] * grid) / total
         - 0.5 * np.log(total)
     )
+
+
+def _of_own(own: OwnCounts | None, grid: Floats, weights: Floats, spread: float | None, items: Integers) -> Floats:
+    """The log-likelihood of some items' own counts at each weight."""
+    if own is None or spread is None:
+        return np.zeros((1, len(grid)))
+    return np.asarray(own.log_likelihood(grid, float(weights.sum()), spread)[own.distinct[1][items]])
 
 
 def _learnt(log_likelihood: Floats) -> tuple[Floats, float]:

@@ -15,10 +15,16 @@ from numpy.typing import NDArray
 
 from discreet.data.ratings import Ratings
 from discreet.vendors.gibbs import ItemPrior, PseudoObservations
-from discreet.vendors.item_features import local_prior, standardised
+from discreet.vendors.item_features import local_prior, rating_counts, standardised
 from discreet.vendors.sharing.contributions import COUNT_WEIGHT, UNIT, Floats, Integers, opening, star
-from discreet.vendors.sharing.estimates import BIAS_VARIANCE, RATING_VARIANCE, RATING_WEIGHT
-from discreet.vendors.sharing.rater_centres import OpeningOfOthers, biases_of_others
+from discreet.vendors.sharing.estimates import (
+    BIAS_VARIANCE,
+    RATING_VARIANCE,
+    RATING_WEIGHT,
+    Openings,
+    OwnCounts,
+    item_estimates,
+)
 from discreet.vendors.sharing.sharing_budget import SharingBudget
 from discreet.vendors.sharing.sharing_rounds import Answered, Opening, Projections, Round, others
 
@@ -39,16 +45,18 @@ def prior_of_others(
     rounds: Sequence[Round], rest: Sequence[Floats], own: Ratings, budget: SharingBudget, rank: int
 ) -> ItemPrior:
     """The prior from what the others alone have said in each round (`rest`, with their noise, in units)."""
-    items, opened, leanings = len(own.items), [], []
+    items, known, leanings = len(own.items), None, []
     for asked, sums in zip(rounds, rest, strict=True):
         deviation = budget.reader_deviation(asked.sensitivity, asked.share) / UNIT
         if isinstance(asked, Opening):
-            opened.append(OpeningOfOthers(asked, sums, deviation))
+            known = (
+                known.joined(sums, deviation, asked.emphasis, asked.offset) if known else Openings.of(sums, deviation)
+            )
         elif isinstance(asked, Projections):
             leanings.append((sums.reshape(items, -1), deviation))
-    if not opened:
+    if known is None:
         raise ValueError("there is no opening among the answers")
-    (known, estimates), alone = biases_of_others(opened, own), local_prior(own)
+    estimates, alone = item_estimates(known, OwnCounts(rating_counts(own))), local_prior(own)
     known_items = np.flatnonzero(estimates.deviation**2 < BIAS_VARIANCE / _MIN_EXPLAINED)
     if not len(known_items):
         return alone
@@ -56,9 +64,10 @@ def prior_of_others(
     popularity = np.log1p((estimates.weight + own_weight) / RATING_WEIGHT)
     columns = [alone.features, standardised(popularity[:, None])]
     columns += [leaning_features(sums, estimates.weight, known.relative, deviation) for sums, deviation in leanings]
+    observed = estimates.observed - np.average(estimates.observed, weights=estimates.deviation**-2)
     pseudo = PseudoObservations.of_biases(
         known_items.astype(np.int32),
-        estimates.observed[known_items] * star(own),
+        observed[known_items] * star(own),
         estimates.deviation[known_items] * star(own),
         rank,
     )
