@@ -50,7 +50,7 @@ MAX_READERS = 10**8
 MIN_READERS, MAX_NOISE = 4000, 0.2
 """From how many readers on a head may be worth its share of ε, and how long the noise on their mean may be."""
 
-_RATE = 40.0
+_RATE = 50.0
 _CHUNK = 512
 
 
@@ -73,8 +73,12 @@ def is_worth_its_noise(readers: int, multiplier: float) -> bool:
 
     What a head could learn of generated worlds is 0.03 long, in few directions; noise is spread over all.
     """
-    noise = multiplier * math.sqrt(AGGREGATORS * LENGTH)
-    return readers >= MIN_READERS and noise <= MAX_NOISE * readers
+    return readers >= MIN_READERS and noise_length(readers, multiplier) <= MAX_NOISE
+
+
+def noise_length(readers: int, multiplier: float) -> float:
+    """The expected length of the noise on the mean contribution of so many readers."""
+    return multiplier * math.sqrt(AGGREGATORS * LENGTH) / max(1, readers)
 
 
 def learn_head(
@@ -97,8 +101,8 @@ def learn_head(
     if multiplier:
         total += lattice.summed_noise(noise, AGGREGATORS)
     mean = head_matrix(lattice.values(total) / (readers * copies))
-    noised = AGGREGATORS * LENGTH * (multiplier / (readers * copies)) ** 2
-    found = _RATE * denoised(mean, symmetric_deviation(math.sqrt(noised + 1 / readers), SIZE))
+    noised = math.hypot(noise_length(readers * copies, multiplier), readers**-0.5)
+    found = _RATE * denoised(mean, symmetric_deviation(noised, SIZE))
     return head_weights(found)
 
 
