@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -23,13 +24,13 @@ from discreet.methods.method import Method, TrainingTask
 DAY = 86_400
 
 
-def days(data: NewsData) -> Iterator[TrainingTask]:
+def days(data: NewsData, text: str = "auto") -> Iterator[TrainingTask]:
     """For each train day but the first: it as the split to rank, and the days before it to learn from."""
     train = data.splits["train"]
     day = train.time // DAY
     for today in np.unique(day)[1:]:
         splits = {"train": train.select(day < today), "dev": train.select(day == today)}
-        yield TrainingTask(NewsData(data.name, data.articles, data.readers, splits), "auto")
+        yield TrainingTask(NewsData(data.name, data.articles, data.readers, splits), text)
 
 
 def measured(method: Method, tasks: list[TrainingTask], seeds: int = 1) -> NDArray[np.float64]:
@@ -50,18 +51,22 @@ def main() -> None:
     parser.add_argument("--epsilon", default="0.5,1,3,10", help="per reader and day; with --max-days for life")
     parser.add_argument("--population", type=int, default=0, help="simulate the noise of so many readers")
     parser.add_argument("--max-days", type=int, default=0, help="on how many days a reader contributes at most")
+    parser.add_argument("--head-share", default="auto", help="the share of ε for a head, several separated by commas")
+    parser.add_argument("--text", default="auto", help="where title vectors come from, as in discreet compare")
     parser.add_argument("--seeds", type=int, default=3)
     chosen = parser.parse_args()
-    tasks = list(days(d.open_news(chosen.data)))
+    tasks = list(days(d.open_news(chosen.data), chosen.text))
     content, combined = measured(d.Content(), tasks), measured(d.Combined(), tasks)
     gain = (combined - content).mean()
     print(f"{len(content):,} impressions of {len(tasks)} days; content {content.mean():.4f}, combined +{gain:.4f}")
-    for epsilon in map(float, chosen.epsilon.split(",")):
-        method = d.FrontPage(epsilon=epsilon, population=chosen.population, max_days=chosen.max_days)
+    shares = [share if share == "auto" else float(share) for share in chosen.head_share.split(",")]
+    for epsilon, share in product(map(float, chosen.epsilon.split(",")), shares):
+        method = d.FrontPage(epsilon=epsilon, population=chosen.population, max_days=chosen.max_days, head_share=share)
         more = measured(method, tasks, chosen.seeds) - content
         error = more.std(ddof=1) / len(more) ** 0.5
         print(
-            f"ε = {epsilon:g}: +{more.mean():.4f} ± {error:.4f}, {more.mean() / gain:.0%} of combined's gain",
+            f"ε = {epsilon:g}, head {share}: +{more.mean():.4f} ± {error:.4f},"
+            f" {more.mean() / gain:.0%} of combined's gain",
             flush=True,
         )
 
