@@ -6,7 +6,7 @@ import torch
 from small_log import make_impressions, make_table
 
 from discreet.errors import DiscreetError
-from discreet.models.model_registry import make_model
+from discreet.models.model_registry import MODELS, make_model
 from discreet.training import torch_device as device
 from discreet.training.clients import Clients
 from discreet.training.dropout import Dropout
@@ -16,7 +16,7 @@ from discreet.training.objective import Objective, gradient_of
 from discreet.training.stacked import stack
 from discreet.training.torch_device import chosen_device, moved, use_device
 
-SIZES = {"size": 8, "query_size": 6, "history_length": 10, "title_words": 9, "word_size": 5, "dropout": 0.2}
+SIZES = {"size": 8, "query_size": 6, "history_length": 10, "title_words": 9, "dropout": 0.2}
 
 
 @pytest.fixture(autouse=True)
@@ -40,12 +40,21 @@ def test_cuda_is_refused_where_there_is_none_and_auto_takes_what_is_there(monkey
     assert chosen_device() == torch.device("cpu")
 
 
+WORDS = {"word_size": 5}
+HEADS = {"heads": 2}
 CASES = {
-    "nrms": {"heads": 2},
-    "dkn": {"entity_size": 3},
-    "npa": {},
-    "naml": {"abstract_words": 7},
-    "fednewsrec": {"heads": 2, "filters": 8, "recent": 4},
+    "nrms": WORDS | HEADS,
+    "dkn": WORDS | {"entity_size": 3},
+    "npa": WORDS,
+    "naml": WORDS | {"abstract_words": 7},
+    "fednewsrec": WORDS | HEADS | {"filters": 8, "recent": 4},
+    "fm": {"size": 9},
+    "dfm": {},
+    "ebnr": {"recent": 4, "auto_encoder_steps": 2},
+    "dan": WORDS | {"entity_size": 3, "recent": 4},
+    "miner": WORDS | HEADS | {"interests": 3},
+    "plm_nr": HEADS,
+    "bilinear": {},
 }
 
 
@@ -54,15 +63,15 @@ def some_words(words):
     return words[: len(words) // 3], torch.empty_like(words)
 
 
-@pytest.mark.parametrize(("name", "changes"), CASES.items())
-def test_all_of_a_round_moves(monkeypatch, name, changes):
+@pytest.mark.parametrize("name", list(MODELS))
+def test_all_of_a_round_moves(monkeypatch, name):
     """On torch's device without values, a tensor that was left on the processor stops the computation."""
     monkeypatch.setattr("discreet.models.word_convolution.different_words", some_words)
     monkeypatch.setattr("discreet.models.fednewsrec.own_positions", lambda texts: [each.shape[1] - 2 for each in texts])
     monkeypatch.setattr(device, "chosen_device", lambda: torch.device("meta"))
     monkeypatch.setattr("discreet.training.network.chosen_device", lambda: torch.device("meta"))
     table = make_table(reader_id=name == "npa")
-    network = Network(make_model(name, "small", table, 3, **SIZES, **changes))
+    network = Network(make_model(name, "small", table, 3, **SIZES | CASES[name]))
     clients = Clients.from_impressions(make_impressions(), history_length=10)
     samples = clients.draw(np.arange(len(clients)), seed=1, round_=2)
     leaves = {
