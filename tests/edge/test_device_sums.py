@@ -101,6 +101,18 @@ def test_what_is_paid_per_window_is_paid_each_time(reader: Reader) -> None:
     assert statement.today == pytest.approx(0.05)
 
 
+def test_a_trial_has_no_epsilon_and_is_remembered_after_forgetting(tmp_path: Path) -> None:
+    helper = "http://localhost:1/"
+    reader = Reader(tmp_path, replace(FLOORS, helpers=frozenset({helper})))
+    reader.contributor.adopt(task(leader="http://127.0.0.1:2/", helper=helper), CELLS)
+    assert "∞" not in str(reader.contributor.statement())
+    reader.run(START + 3 * HOUR)
+    reader.contributor.forget()
+    statement = reader.contributor.statement()
+    assert "ε = ∞" in str(statement)
+    assert statement.to_json()["is_trial"]
+
+
 def test_the_budget_of_a_day_holds_over_all_tasks(tmp_path: Path) -> None:
     reader = Reader(tmp_path, replace(FLOORS, max_day_epsilon=0.25))
     for name in ("a", "b", "c"):

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from discreet.aggregation.task import DAY, Task
-from discreet.edge.reader.sums.floors import Floors
+from discreet.edge.reader.sums.floors import Floors, is_one_party
 from discreet.privacy.filter import Spent
-from discreet.privacy.guarantee import Adjacency, Adversary, Unit, shown_epsilon
+from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Unit, shown_epsilon
 from discreet.privacy.ledger import BudgetExhausted, Ledger, LedgerMissing, LedgerUntrusted, read_statement
 from discreet.privacy.ledger.budget import Budget, Schedule
 from discreet.privacy.ledger.debit import Debit, State
 from discreet.privacy.ledger.debit_table import Ask, DebitTable
 from discreet.privacy.ledger.in_memory import LedgerInMemory
 from discreet.privacy.ledger.ledger import Clock
+
+_ON_ONE_MACHINE = ", both on one machine"
+"""Ends the mechanism of a debit whose two aggregators were one party."""
 
 DAYS = Schedule(datetime(1970, 1, 1, tzinfo=UTC), timedelta(seconds=DAY))
 
@@ -40,9 +43,15 @@ class SumsStatement:
     max_day_epsilon: float
     debits: tuple[Debit, ...]
 
+    @property
+    def is_trial(self) -> bool:
+        """Whether anything was ever given to two aggregators on one machine: no ε holds against who runs that."""
+        return any(debit.mechanism.endswith(_ON_ONE_MACHINE) for debit in self.debits)
+
     def __str__(self) -> str:
+        trial = "both aggregators were on one machine, and whoever runs it sees all (ε = ∞). Else " * self.is_trial
         return (
-            f"Sums over all readers: the latest day cost ε = {shown_epsilon(self.today)} of at most"
+            f"Sums over all readers: {trial}the latest day cost ε = {shown_epsilon(self.today)} of at most"
             f" {shown_epsilon(self.max_day_epsilon)}, all days together ε = {shown_epsilon(self.life)} of at most"
             f" {shown_epsilon(self.budget.epsilon)} (δ = {self.budget.delta:.3g}, per reader, zero out, against the"
             f" {self.budget.adversary})"
@@ -55,6 +64,7 @@ class SumsStatement:
             "life": self.life,
             "budget": self.budget.to_json(),
             "max_day_epsilon": self.max_day_epsilon,
+            "is_trial": self.is_trial,
             "debits": [debit.to_json() for debit in self.debits],
         }
 
@@ -67,7 +77,7 @@ class SumsLedger(Ledger):
     def pay(self, task: Task, window: int) -> bool:
         """Pay for a window's contribution, once in its period; False if the budget does not allow it."""
         try:
-            self.release(_purpose(task), _day(task, window), task.guarantee(), bytes, part=_part(task, window))
+            self.release(_purpose(task), _day(task, window), _guarantee(task), bytes, part=_part(task, window))
         except BudgetExhausted:
             return False
         return True
@@ -134,6 +144,12 @@ def sums_budget(floors: Floors) -> Budget:
 
 def _spent(debits: Iterable[Debit]) -> Spent:
     return Spent.of((debit.epsilon, debit.delta) for debit in debits)
+
+
+def _guarantee(task: Task) -> Guarantee:
+    """What is paid; a debit remembers that the aggregators were one party."""
+    paid = task.guarantee()
+    return replace(paid, mechanism=paid.mechanism + _ON_ONE_MACHINE) if is_one_party(task) else paid
 
 
 def _purpose(task: Task) -> str:
