@@ -151,7 +151,7 @@ def test_a_release_that_misleads_is_not_used(vendors):
     assert (method.ranker(others, vendors[0], 0).scores(np.arange(9)) == alone.scores(np.arange(9))).all()
 
 
-def test_a_model_beats_another_beyond_chance_only(vendors):
+def test_a_model_beats_another_by_a_margin_only(vendors):
     worse, better = PopularItems(), EASE(100.0)
     assert beats(better, worse, vendors[0])
     assert not beats(worse, better, vendors[0])

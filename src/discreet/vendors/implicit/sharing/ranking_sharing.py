@@ -60,7 +60,7 @@ class RankingSharing(RankingMethod):
         delta: δ.
         colluders: How many other vendors may tell the reader their noise; more cost more noise. By default one, where
             there are three vendors or more.
-        models: What a vendor would use alone. It keeps to the best of them unless the release is better beyond chance.
+        models: What a vendor would use alone. It keeps to the best of them unless the release is better by a margin.
         weights: Of the others' users, to choose from.
         ridges: λ, to choose from.
     """
@@ -91,7 +91,7 @@ class RankingSharing(RankingMethod):
         )
 
     def ranker(self, known: GramOfOthers, own: Ratings, seed: int) -> ItemRanker:
-        """The same from what is known of the others: they must beat the best model of own purchases beyond chance.
+        """The same from what is known of the others: they must beat the best own model by a margin (`beats`).
 
         Both are tried on users whose last purchases are held out while the other users' are not. Were all users' held
         out, as where models are chosen, the own model would lack what was bought last, and the others' rows would not.
