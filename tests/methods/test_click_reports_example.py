@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "click_reports.py"
 
 
+@pytest.mark.long
 def test_the_example_runs_and_prints_its_guarantee():
     asked = [sys.executable, str(EXAMPLE), "--readers", "400", "--epsilon", "30"]
     done = subprocess.run(asked, capture_output=True, text=True, timeout=120, check=False)

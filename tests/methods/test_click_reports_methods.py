@@ -317,6 +317,7 @@ def world(tmp_path_factory):
     return folder
 
 
+@pytest.mark.long
 def test_compare_by_the_command_line(world, tmp_path, capsys):
     capsys.readouterr()
     names = ",".join(("content", *ONE_SHOT))

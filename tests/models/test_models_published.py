@@ -265,6 +265,7 @@ def test_unknown_names_are_said_in_one_line(table):
         make_model("nrms", "big", table, 0)
 
 
+@pytest.mark.long
 def test_transformers_is_loaded_only_when_a_language_model_is():
     imports = "discreet.models.news_model, discreet.models.model_registry"
     code = f"import sys, {imports}; assert 'transformers' not in sys.modules"

@@ -117,6 +117,7 @@ def test_a_server_wants_a_key_of_every_node(deployment: Path, capsys: pytest.Cap
     assert "0 public keys" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_host_answers_and_ends_when_told(deployment: Path) -> None:
     node = read_node(deployment / "node-1")
     command = [sys.executable, "-m", "discreet", "nodes", "host", str(node.folder)]

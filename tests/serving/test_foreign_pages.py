@@ -107,6 +107,7 @@ def test_the_package_has_the_script_and_types_that_name_what_it_has(tmp_path):
     assert listed["version"] == __version__
 
 
+@pytest.mark.long
 def test_the_types_are_typescript(tmp_path):
     tsc = shutil.which("tsc")
     if tsc is None:

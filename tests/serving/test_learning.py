@@ -51,6 +51,7 @@ def test_what_many_click_becomes_popular(tmp_path, epsilon):
     site.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_server_that_is_killed_uses_each_sum_once(tmp_path, when):
     for place in ("whole", "killed"):

@@ -54,6 +54,7 @@ def test_a_wrong_network_is_one_clear_line():
         Proxies(["10.0.0.0/99"])
 
 
+@pytest.mark.long
 def test_behind_a_proxy_each_reader_has_a_bucket(tmp_path):
     limits = ServerLimits(rate=0.001, burst=2)
     with serving(small_service(tmp_path), limits=limits, proxies=Proxies(["127.0.0.0/8"])) as base:

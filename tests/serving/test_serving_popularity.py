@@ -71,6 +71,7 @@ def learnt(store):
     return popularity.of(IDS)
 
 
+@pytest.mark.long
 def test_honest_labels_teach_which_articles_are_popular(in_sqlite):
     store, appeal = in_sqlite, np.where(np.arange(len(IDS)) < 40, 2.0, 0.8)
     store.keep_reports(list(honest(6000, appeal)))
@@ -80,6 +81,7 @@ def test_honest_labels_teach_which_articles_are_popular(in_sqlite):
     assert 0.2 < found[:40].mean() < 1.0
 
 
+@pytest.mark.long
 def test_forged_labels_are_no_stronger_than_their_number(in_sqlite):
     store = in_sqlite
     store.keep_reports(list(honest(3000, np.ones(len(IDS)))))
