@@ -31,7 +31,7 @@ from discreet.version import __version__
 FORMAT = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Run:
     """A trained method with what it was trained on."""
 
@@ -40,7 +40,7 @@ class Run:
     data: str
     seed: int
     text: str
-    task: TrainingTask | None = field(default=None, compare=False, repr=False)
+    task: TrainingTask | None = field(default=None, repr=False)
     """What it was trained on, where that is at hand: not after loading."""
 
     def __repr__(self) -> str:
