@@ -8,7 +8,15 @@ import pytest
 from discreet.experiments.live_week.own_process import _interrupts_wait
 
 
-def test_an_interrupt_comes_after_the_block():
+@pytest.fixture
+def interruptible():
+    """SIGINT as in a terminal; a process that a script started in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_comes_after_the_block(interruptible):
     done = []
 
     def start():
