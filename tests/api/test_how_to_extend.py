@@ -31,6 +31,7 @@ def run_page(monkeypatch):
     return run
 
 
+@pytest.mark.long
 def test_add_a_model(run_page, tmp_path):
     try:
         run = run_page("add-a-model.md")["run"]
@@ -43,6 +44,7 @@ def test_add_a_model(run_page, tmp_path):
         MODELS.forget("mean")
 
 
+@pytest.mark.long
 def test_add_a_method(run_page):
     try:
         names = run_page("add-a-method.md")

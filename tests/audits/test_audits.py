@@ -298,6 +298,7 @@ def test_error_is_shared_by_the_audits_in_which_chance_plays_a_part():
     assert error_each([LEAKING]) == FAMILY_ERROR
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("processes", [1, 2])
 def test_run_gives_findings_in_order_whatever_the_number_of_processes(processes):
     unpicklable = Audit("local", "", Status.PROVED, 0.0, NonInterference(lambda log, releases: b"", LOGS, b""))

@@ -143,6 +143,7 @@ def test_a_small_excess_is_caught_exactly():
 # --- the command
 
 
+@pytest.mark.long
 def test_command_prints_the_contract(capsys):
     exponential = next(audit.name for audit in registered() if audit.mechanism == "exponential")
     assert command(["audit", exponential, "float noise (Laplace ε=1, impossible outputs)", "--json"]) == 0

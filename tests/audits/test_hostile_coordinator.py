@@ -144,6 +144,7 @@ def fail_over_readers_aloud(patch):
     patch.setattr(training, "_NobodyJoins", lambda randomness: randomness)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("stage", "mutation", "first"),
     [

@@ -39,6 +39,7 @@ def mean_nothing(patched):
         patched.setattr(module, "purpose", lambda *_: bytes(32))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mutation", [refuse_items, fail_over_ratings_aloud, open_for_some, mean_nothing])
 def test_a_check_that_is_taken_out_is_found(mutation, monkeypatch):
     mutation(monkeypatch)

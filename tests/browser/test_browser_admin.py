@@ -51,6 +51,7 @@ def site(tmp_path: Path) -> Iterator[str]:
     thread.join()
 
 
+@pytest.mark.long
 def test_the_operators_page(browser: Any, site: str, tmp_path: Path) -> None:
     with browser.new_context(viewport={"width": 1200, "height": 900}) as context:
         page = context.new_page()

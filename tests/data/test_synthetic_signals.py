@@ -99,6 +99,7 @@ def choice_weights(features: Floats, train: Impressions, steps: int = 200) -> Fl
     return np.asarray(weights / spread)
 
 
+@pytest.mark.long
 def test_each_signal_explains_some_and_none_explains_all(aucs: dict[str, float]) -> None:
     assert 0.48 < aucs["random"] < 0.52
     assert 0.54 < aucs["popularity"] < 0.63

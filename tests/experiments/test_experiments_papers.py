@@ -51,6 +51,7 @@ def test_statements_speak_of_cells_that_differ(name: str, scale: str) -> None:
     assert all(set(cell.printed) in (set(), set(METRICS)) for cell in plan.cells)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(PLANS))
 def test_one_statement_is_measured_and_written(name: str, task: TrainingTask, tmp_path: Path) -> None:
     experiment = PLANS[name]

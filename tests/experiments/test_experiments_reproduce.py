@@ -29,6 +29,7 @@ def ratings() -> Ratings:
     return ratings_world(160, 60, 3000, seed=2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(EXPERIMENTS))
 def test_every_experiment_runs_and_is_written(name: str, ratings: Ratings, tmp_path: Path) -> None:
     found = reproduce(

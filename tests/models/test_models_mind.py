@@ -13,6 +13,7 @@ from discreet.models.news_model import TableSizes
 from discreet.text.encode import encode_texts
 
 
+@pytest.mark.long
 @pytest.mark.realdata
 @pytest.mark.parametrize(("preset", "least"), [("frozen", 0.98), ("small", 0.9)])
 def test_a_new_plm_nr_ranks_mind_as_the_content_baseline_does(shared_data: Path, preset: str, least: float):

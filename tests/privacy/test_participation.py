@@ -55,6 +55,7 @@ def test_hidden_rounds_cost_what_dp_accounting_says(multiplier: float, rate: flo
     assert epsilon_hidden(multiplier, DELTA, rate, rounds, rounds) == pytest.approx(peer, rel=5e-3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("epsilon", "seen", "hidden"), [(3, 8.46, 1.43), (10, 2.96, 0.77)])
 def test_noise_for_fifty_thousand_users(epsilon: float, seen: float, hidden: float) -> None:
     """Figures found with another grid of the same accountant, before this was written.
@@ -116,6 +117,7 @@ def test_noise_for_a_target_keeps_it_and_wastes_little(epsilon: float, delta: fl
     assert 0.999 * epsilon < cost <= epsilon
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("epsilon", "rate", "rounds", "most"), [(1.0, 0.05, 200, 20), (8.0, 0.01, 1000, 40), (2.0, 0.9, 5, 2)]
 )

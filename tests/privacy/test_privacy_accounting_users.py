@@ -41,6 +41,7 @@ def test_three_accountants_on_one_training_run():
     assert low <= ours <= high
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("epsilon", "hidden", "seen"), [(1, 3.43, 23.1), (5, 1.05, 5.37)])
 def test_noise_for_fifty_thousand_users(epsilon, hidden, seen):
     """2 % of 50,000 users a round, 1,500 rounds, δ = 1e-6; or at most 30 participations that the server sees.

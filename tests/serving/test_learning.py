@@ -18,6 +18,7 @@ from discreet.serving.learning.window_store import Learnt
 WINDOWS = 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", [100.0, 1.0])
 def test_what_many_click_becomes_popular(tmp_path, epsilon):
     """ε = 100 is as good as no noise: the sums are the truth. At ε = 1 they are the truth with its noise."""
