@@ -17,9 +17,10 @@ from discreet.edge.reader.personal_scores import ReadArticle, matrix, personal_s
 from discreet.edge.reader.publisher_terms import HistoryWeights, PublisherTerms
 from discreet.errors import DiscreetError
 from discreet.methods.front_page.front_page import FrontPage
-from discreet.methods.front_page.head import LENGTH, head_matrix, head_scores, head_weights
+from discreet.methods.front_page.head import LENGTH, head_scores
 from discreet.methods.front_page.head_articles import SIZE, HeadArticles
 from discreet.methods.front_page.public_articles import PublicArticles
+from discreet.methods.front_page.symmetric import symmetric_matrix, symmetric_vector
 from discreet.methods.method import TrainingTask
 from discreet.methods.run import Run
 from discreet.protocol.check import read
@@ -42,7 +43,7 @@ def head_run(tmp_path_factory):
     fitted = FrontPage(epsilon=0.5, head_share=0.3).fit(small_world(), text="hashed")
     directions = np.random.default_rng(0).normal(0, 0.1, (SIZE, MAX_SERVED))
     signs = np.where(np.arange(MAX_SERVED) % 2, -1, 1)
-    learnt = head_weights(directions * signs @ directions.T)
+    learnt = symmetric_vector(directions * signs @ directions.T)
     state = {**fitted.state, "head": learnt, **HeadArticles.of(fitted.task).state(fitted.task)}
     replace(fitted, state=state).save(folder)
     return folder
@@ -84,7 +85,7 @@ def rounded_scores(task, head_run, told, sent):
     state, vectors = Run.load(head_run).state, told["vectors"]
     size = len(vectors["head"])
     steps = vectors["scale"] * matrix(sent, vectors["dimension"])[:, -size:].astype(np.float64)
-    values, directions = np.linalg.eigh(head_matrix(state["head"]))
+    values, directions = np.linalg.eigh(symmetric_matrix(state["head"]))
     served = np.sort(np.argsort(-np.abs(values), kind="stable")[:size])
     units = np.sqrt(np.asarray(vectors["head"]) / values[served])
     articles = replace(HeadArticles.of(task, state), vectors=(steps * units) @ directions[:, served].T)
@@ -112,9 +113,7 @@ def test_a_run_tells_its_head_and_what_it_cost(head_run, told, service):
     assert terms.training == Run.load(head_run).guarantee
     assert (told["weights"]["head"], len(told["vectors"]["head"])) == (1, 48)
     assert told["vectors"]["dimension"] == 512 + 48
-    assert any(
-        "a head from one direction of each reader" in line for line in json.loads(service.about().plain())["words"]
-    )
+    assert any("a head from one matrix of each reader" in line for line in json.loads(service.about().plain())["words"])
     assert replace(service.model, head=None).version != service.model.version
 
 

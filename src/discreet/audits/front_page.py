@@ -23,8 +23,9 @@ from discreet.audits.sum_noise import ShareMasses
 from discreet.data.news import Articles, Impressions, NewsData
 from discreet.methods.front_page.click_rates import known_rates
 from discreet.methods.front_page.front_page import FrontPage
-from discreet.methods.front_page.head import LENGTH, head_contributions, head_lattice, head_scores
+from discreet.methods.front_page.head import head_lattice, head_scores
 from discreet.methods.front_page.head_articles import HeadArticles
+from discreet.methods.front_page.head_contribution import LENGTH, head_contributions
 from discreet.methods.front_page.head_judges import SENSITIVITY as JUDGE_SENSITIVITY
 from discreet.methods.front_page.head_judges import judge_contributions
 from discreet.methods.front_page.history_features import device_features

@@ -22,8 +22,8 @@ from functools import cached_property
 import numpy as np
 
 from discreet.errors import DiscreetError
-from discreet.methods.front_page.head import head_matrix
 from discreet.methods.front_page.head_articles import main_directions, topic_rows
+from discreet.methods.front_page.symmetric import symmetric_matrix
 from discreet.methods.method import State
 from discreet.protocol.check import SCHEMA
 from discreet.protocol.weight_cells import MAX_DIRECTIONS
@@ -62,7 +62,7 @@ class FrontPageHead:
         """The head of a run's state; a DiscreetError says why it cannot be served."""
         if "head_topics" not in state:
             raise DiscreetError("it was trained by an older version; train it again to serve its head")
-        values, directions = np.linalg.eigh(head_matrix(state["head"].astype(np.float64)))
+        values, directions = np.linalg.eigh(symmetric_matrix(state["head"].astype(np.float64)))
         basis, text_centre = state["head_basis"].astype(np.float64) @ directions, state["head_text_centre"]
         counts = (values != 0) & basis.any(axis=0)
         counts[np.argsort(-np.abs(values * counts), kind="stable")[MAX_SERVED:]] = False

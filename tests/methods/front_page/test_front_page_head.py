@@ -10,22 +10,22 @@ import discreet as d
 from discreet.audits.front_page import audited_log
 from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
+from discreet.evaluation.metrics import ranking_metrics
 from discreet.methods.baselines.similarity import mean_of_history
 from discreet.methods.front_page.daily_budget import DailyBudget
 from discreet.methods.front_page.denoised_matrix import denoised, symmetric_deviation
 from discreet.methods.front_page.head import (
-    LENGTH,
-    head_contributions,
     head_lattice,
-    head_matrix,
     head_scores,
     is_worth_its_noise,
     learn_head,
     matched,
 )
 from discreet.methods.front_page.head_articles import HeadArticles, topic_rows
+from discreet.methods.front_page.head_contribution import LENGTH, head_contributions, read_together
 from discreet.methods.front_page.head_judges import SENSITIVITY, UNIT, judge_contributions, judged, judges
 from discreet.methods.front_page.subcategories import Subcategories
+from discreet.methods.front_page.symmetric import symmetric_matrix
 from discreet.methods.method import TrainingTask
 from discreet.privacy.guarantee import Scope
 from discreet.privacy.mechanisms.gaussian import gaussian_delta
@@ -51,8 +51,7 @@ def rows_of(clicks):
     data = audited_log(clicks)
     task, split = TrainingTask(data, "hashed"), data.splits["train"]
     rows = np.concatenate(list(head_contributions(split, HeadArticles.of(task), np.zeros(len(split.shown)))))
-    readers = np.unique(np.repeat(split.reader, split.slate_sizes)[split.clicked])
-    return dict(zip(readers.tolist(), rows, strict=True))
+    return dict(zip(np.unique(split.reader).tolist(), rows, strict=True))
 
 
 @pytest.mark.parametrize("clicks", [0, 1, 3])
@@ -65,15 +64,32 @@ def test_a_contribution_has_length_1_and_no_more_on_the_lattice(clicks):
 
 def test_what_others_contribute_does_not_depend_on_a_reader():
     one, other = rows_of(None), rows_of(1)
-    assert 0 not in one
-    assert all(np.array_equal(one[reader], other[reader]) for reader in one)
+    assert not one[0].any(), "she read one article, and clicked on none"
+    assert len(one) == len(other) > 1
+    assert all(np.array_equal(one[reader], other[reader]) for reader in one if reader)
+
+
+def test_what_is_read_together_is_the_sum_over_pairs_of_articles():
+    read = np.random.default_rng(0).normal(size=(5, 4))
+    pairs = sum(np.outer(read[i], read[j]) for i in range(5) for j in range(5) if i != j)
+    assert read_together(read) == pytest.approx(pairs)
+    assert not read_together(read[:1]).any()
+
+
+def test_histories_alone_teach_a_head(task):
+    """Nobody clicks on anything: what is read together still tells which articles to rank higher."""
+    train, dev, articles = task.data.splits["train"], task.data.splits["dev"], HeadArticles.of(task)
+    silent = replace(train, clicked=np.zeros_like(train.clicked))
+    head = learn_head(silent, articles, np.zeros(len(train.shown)), 0.0, 1, SimulatedNoise(0))
+    gain = ranking_metrics(matched(articles, head, dev), dev)["auc"] - 0.5
+    assert gain.mean() > 5 * gain.std() / len(gain) ** 0.5
 
 
 def test_a_head_learns_what_goes_together_and_one_of_noise_alone_does_not_rank(opposed):
     slates, articles = opposed
     scores = np.zeros(len(slates.shown))
     exact = learn_head(slates, articles, scores, 0.0, 1, SimulatedNoise(0))
-    assert head_matrix(exact)[0, 0] < 0
+    assert symmetric_matrix(exact)[0, 0] < 0
     added = matched(articles, exact, slates)
     assert added[slates.clicked].mean() > added[~slates.clicked].mean()
     lost = learn_head(slates, articles, scores, 1000.0, 1, SimulatedNoise(0))
@@ -144,6 +160,7 @@ def test_days_after_the_training_have_all_of_epsilon(task):
 def test_a_share_is_spent_only_where_many_readers_outweigh_the_noise(task):
     z = DailyBudget(1.0, 1e-6, 0, head=0.8, weights=0.0).head_multiplier
     assert [is_worth_its_noise(readers, z) for readers in (1000, 3999, 4500, 10**6)] == [False, False, True, True]
+    assert is_worth_its_noise(20_000, 10 * z)
     assert not is_worth_its_noise(10_000, 10 * z)
     assert is_worth_its_noise(4000, 0.0)
     assert d.FrontPage().budget(task).head == 0

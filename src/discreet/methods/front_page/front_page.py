@@ -16,7 +16,7 @@ from discreet.errors import DiscreetError
 from discreet.methods.front_page.click_rates import ClickRates, known_rates
 from discreet.methods.front_page.count_likelihood import CountLikelihood
 from discreet.methods.front_page.daily_budget import DailyBudget
-from discreet.methods.front_page.head import head_scores, is_worth_its_noise, learn_head, matched, noise_length
+from discreet.methods.front_page.head import head_scores, is_worth_its_noise, learn_head, matched
 from discreet.methods.front_page.head_articles import HeadArticles
 from discreet.methods.front_page.head_judges import DEVIATIONS, judged, judges
 from discreet.methods.front_page.history_features import Floats, device_features
@@ -153,8 +153,7 @@ class FrontPage(Method):
         judge = judges(len(task.data.readers), np.random.default_rng([seed, _JUDGES]))[train.reader]
         teachers, judging = train.select(~judge), train.select(judge)
         of_judge = np.repeat(judge, train.slate_sizes)
-        readers = len(np.unique(teachers.reader)) * copies
-        articles = HeadArticles.of(task, noise=noise_length(readers, budget.head_multiplier))
+        articles = HeadArticles.of(task)
         head = learn_head(teachers, articles, scores[~of_judge], budget.head_multiplier, copies, noise)
         added = matched(articles, head, judging)
         gain, deviation = judged(judging, scores[of_judge], added, budget.head_epsilon, copies, noise)
@@ -196,7 +195,7 @@ class FrontPage(Method):
             mechanism += "; weights from a clipped gradient a day, discrete Laplace noise"
         share = self._share_of(state)
         if share:
-            mechanism += "; a head from one direction of each reader, discrete Gaussian noise"
+            mechanism += "; a head from one matrix of each reader, discrete Gaussian noise"
         mechanism += " (simulated"
         mechanism += f"; noise as for {self.population:,} readers)" if self.population else ")"
         return Guarantee(

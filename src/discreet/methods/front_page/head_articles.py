@@ -20,18 +20,15 @@ Topic = tuple[str, str]
 """Category and subcategory; a category alone has the subcategory ""."""
 
 _TOPIC = 2.0
-_LITTLE_NOISE = 0.05
-_WHITE, _BETWEEN, _TOWARDS_MAIN = 1 / 2, 1 / 3, 1 / 4
+_MIN_VARIANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class HeadArticles:
     """The vector of each article, t = B'x + B''e − centre, from its title vector x and its topic e.
 
-    B keeps the directions of most variance among what was shown, with topics counted twice as long as titles. Where
-    there is little noise, each is scaled to variance 1, so that all can be learnt alike. Where there is more, each is
-    divided by the fourth root of its variance only: of a contribution, which has length 1 in all, main directions then
-    have more, and stand out. The mean square length of what was shown is `SIZE`.
+    B keeps the directions of most variance among what was shown, with topics counted twice as long as titles. Each is
+    scaled to variance 1, so that all can be learnt alike.
 
     Attributes:
         basis: A row for each direction of title vectors, then one for each topic.
@@ -46,11 +43,8 @@ class HeadArticles:
     vectors: NDArray[np.float32]
 
     @classmethod
-    def of(cls, task: TrainingTask, state: State | None = None, *, noise: float = 0.0) -> HeadArticles:
-        """By the directions and topics of a run's state, or else by those of what the task's train split showed.
-
-        `noise` is the expected length of the noise on the mean contribution, which is public.
-        """
+    def of(cls, task: TrainingTask, state: State | None = None) -> HeadArticles:
+        """By the directions and topics of a run's state, or else by those of what the task's train split showed."""
         titles, articles = PublicArticles.of(task).vectors, task.data.articles
         places = list(zip(articles.categories, articles.subcategories, strict=True))
         if state is not None and "head_topics" in state:
@@ -62,8 +56,7 @@ class HeadArticles:
             basis, centre = state["head_basis"], state["head_centre"]
         else:
             shown = np.unique(task.data.splits["train"].shown)
-            power = _WHITE if noise <= _LITTLE_NOISE else _TOWARDS_MAIN
-            basis, centre = main_directions(titles[shown], topic[shown], len(topics), power)
+            basis, centre = main_directions(titles[shown], topic[shown], len(topics))
         by_topic = np.concatenate((basis[titles.shape[1] :], np.zeros((1, basis.shape[1]), basis.dtype)))
         return cls(basis, centre, topics, titles @ basis[: titles.shape[1]] + by_topic[topic] - centre)
 
@@ -93,13 +86,9 @@ def _topics(task: TrainingTask) -> tuple[Topic, ...]:
 
 
 def main_directions(
-    titles: NDArray[np.float32], topic: NDArray[np.int64], topics: int, power: float = _BETWEEN
+    titles: NDArray[np.float32], topic: NDArray[np.int64], topics: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """B, with variances to the `-power`, and where the mean is; zeros where there are fewer directions.
-
-    The largest entry of each direction is positive. By default the scale is between white and towards main directions,
-    for those who do not know the noise.
-    """
+    """B, and where the mean is; zeros where there are fewer directions. The largest entry of a direction is positive."""
     one_hot = np.zeros((len(titles), topics))
     one_hot[np.arange(len(titles)), topic] = _TOPIC
     known = np.concatenate((titles.astype(np.float64), one_hot), axis=1)
@@ -108,10 +97,10 @@ def main_directions(
     variances, directions = np.linalg.eigh(known.T @ known / max(1, len(known)))
     variances, directions = variances[::-1][:SIZE], directions[:, ::-1][:, :SIZE]
     directions = directions * np.sign(directions[np.abs(directions).argmax(axis=0), np.arange(len(variances))])
-    scale = np.where(variances > 1e-6, np.maximum(variances, 1e-6) ** -power, 0.0)
-    length = float((variances * scale**2).sum())
     basis = np.zeros((known.shape[1], SIZE))
-    basis[:, : len(variances)] = directions * scale * ((SIZE / length) ** 0.5 if length else 0.0)
+    basis[:, : len(variances)] = directions * np.where(
+        variances > _MIN_VARIANCE, np.maximum(variances, _MIN_VARIANCE) ** -0.5, 0.0
+    )
     centre = mean @ basis
     basis[titles.shape[1] :] *= _TOPIC
     return basis.astype(np.float32), centre.astype(np.float32)
