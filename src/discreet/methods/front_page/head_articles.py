@@ -88,7 +88,7 @@ def _topics(task: TrainingTask) -> tuple[Topic, ...]:
 def main_directions(
     titles: NDArray[np.float32], topic: NDArray[np.int64], topics: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """B, and where the mean is; zeros where there are fewer directions. The largest entry of a direction is positive."""
+    """B, and where the mean is; zeros where there are fewer directions. A direction's largest entry is positive."""
     one_hot = np.zeros((len(titles), topics))
     one_hot[np.arange(len(titles)), topic] = _TOPIC
     known = np.concatenate((titles.astype(np.float64), one_hot), axis=1)
