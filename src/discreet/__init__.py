@@ -35,6 +35,7 @@ _PUBLIC = {
     "Random": "discreet.methods.baselines",
     "Popularity": "discreet.methods.baselines",
     "Recency": "discreet.methods.baselines",
+    "Exposure": "discreet.methods.baselines",
     "Content": "discreet.methods.baselines",
     "Combined": "discreet.methods.baselines",
     "Centralized": "discreet.methods.published.centralized",
@@ -87,7 +88,7 @@ if TYPE_CHECKING:
     from discreet.data.purchases import Purchases
     from discreet.data.ratings import Ratings
     from discreet.errors import DiscreetError
-    from discreet.methods.baselines import Combined, Content, Popularity, Random, Recency
+    from discreet.methods.baselines import Combined, Content, Exposure, Popularity, Random, Recency
     from discreet.methods.click_reports.click_reports import ClickReports
     from discreet.methods.dp_fedavg import DPFedAvg
     from discreet.methods.front_page.front_page import FrontPage

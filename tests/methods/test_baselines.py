@@ -1,11 +1,13 @@
 """The baselines on small data whose right ranking is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests_support import make_articles, make_impressions, make_news
 
 from discreet.evaluation.metrics import ranking_metrics
-from discreet.methods.baselines import Combined, Content, Popularity, Random, Recency
+from discreet.methods.baselines import Combined, Content, Exposure, Popularity, Random, Recency
 from discreet.methods.method import TrainingTask
 
 TITLES = [
@@ -85,7 +87,7 @@ def test_the_combination_is_no_worse_than_its_parts_and_reads_train_only():
         return ranking_metrics(method.score(task, method.train(task, 0), dev, 0), dev)["auc"].mean()
 
     combined = auc(Combined())
-    assert combined > max(auc(part) for part in Combined.parts)
+    assert combined > max(auc(part) for part in Combined().parts)
     flipped = make_impressions(dev_slates(dev), [~c for c in dev_clicks(dev)], time=dev.time)
     other = TrainingTask(make_news(make_articles(titles), train=train, dev=flipped), "hashed")
     assert Combined().train(task, 0)["weights"].tolist() == Combined().train(other, 0)["weights"].tolist()
@@ -99,7 +101,9 @@ def dev_clicks(part):
     return np.split(part.clicked, part.slate[1:-1])
 
 
-@pytest.mark.parametrize("method", [Random(), Popularity(), Recency(), Content(), Combined()])
+@pytest.mark.parametrize(
+    "method", [Random(), Popularity(), Recency(), Exposure(), Content(), Combined(), Combined(exposure=True)]
+)
 def test_same_seed_same_scores(method):
     impressions = make_impressions([[0, 1, 2], [2, 3, 4]], [[1, 0, 0], [0, 1, 0]], histories=[[1], [2, 3]])
     task = TrainingTask(make_news(make_articles(TITLES), train=impressions, dev=impressions), "hashed")
@@ -107,3 +111,24 @@ def test_same_seed_same_scores(method):
     one, other = (method.score(task, state, impressions, 7) for _ in range(2))
     assert one.shape == impressions.shown.shape
     assert one.tolist() == other.tolist()
+
+
+def test_exposure_counts_what_was_shown_in_the_last_hours_before_each_impression():
+    hour, slates = 3600, [[0, 1], [0, 2], [0, 2], [0, 1, 2]]
+    times = np.array([0, 10 * hour, 11 * hour, 13 * hour])
+    impressions = make_impressions(slates, [[1, 0], [1, 0], [1, 0], [1, 0, 0]], time=times)
+    task = TrainingTask(make_news(make_articles(TITLES), train=impressions), "hashed")
+    found = Exposure().score(task, {}, impressions, 0)
+    assert np.exp(found).round().tolist() == [1, 1, 2, 1, 3, 2, 3, 1, 3]
+
+
+def test_exposure_of_sampled_slates_says_nothing_of_clicks():
+    """The drawn articles are the same; what was clicked among them differs."""
+    found = []
+    for clicked in (3, 4):
+        drawn = make_impressions([[0, 1, clicked]] * 3, [[0, 0, 1]] * 3, time=np.arange(3) * 60)
+        sampled = replace(drawn, sampled=True)
+        task = TrainingTask(make_news(make_articles(TITLES), train=sampled), "hashed")
+        asked = make_impressions([[0, 1, 2, 3, 4]], [[1, 0, 0, 0, 0]], time=np.array([600]))
+        found.append(Exposure().score(task, {}, asked, 0).tolist())
+    assert found[0] == found[1]

@@ -81,6 +81,7 @@ def impressions_of_clicks(
             timeline=log.article,
             history_start=starts[chosen],
             history_stop=before[chosen],
+            sampled=True,
         )
         splits[split] = in_reader_order.select(np.argsort(in_reader_order.time, kind="stable"))
     return splits

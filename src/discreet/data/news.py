@@ -51,7 +51,8 @@ class Impressions:
     Impression `i` was shown to `reader[i]` at `time[i]` (seconds since 1970, UTC). Its slate is
     `shown[slate[i]:slate[i + 1]]`, the clicks among it the same slice of `clicked`. The reader's history at that moment
     is `timeline[history_start[i]:history_stop[i]]`, oldest click first, possibly empty.
-    `labelled` is False for a test set whose clicks were never published; `clicked` is then all False.
+    `labelled` is False for a test set whose clicks were never published; `clicked` is then all False. `sampled` is True
+    where a log has clicks alone, and others were drawn to go with each: what was clicked then says what is in a slate.
     """
 
     reader: NDArray[np.int32]
@@ -63,6 +64,7 @@ class Impressions:
     history_start: NDArray[np.int64]
     history_stop: NDArray[np.int64]
     labelled: bool = True
+    sampled: bool = False
 
     def __len__(self) -> int:
         return len(self.reader)
@@ -102,6 +104,7 @@ class Impressions:
             history_start=self.history_start[chosen],
             history_stop=self.history_stop[chosen],
             labelled=self.labelled,
+            sampled=self.sampled,
         )
 
 

@@ -12,7 +12,7 @@ from discreet.methods.settings import FIELD, OF_MODEL, fields_of, settings_of
 from discreet.plugins import Registry, check_frozen
 from discreet.protocol.infinity import from_plain, to_plain
 
-BASELINES = ("random", "popularity", "recency", "content", "combined")
+BASELINES = ("random", "popularity", "recency", "exposure", "content", "combined")
 
 METHODS: Registry[type[Method]] = Registry(
     "method",
@@ -20,6 +20,7 @@ METHODS: Registry[type[Method]] = Registry(
         "random": "discreet.methods.baselines:Random",
         "popularity": "discreet.methods.baselines:Popularity",
         "recency": "discreet.methods.baselines:Recency",
+        "exposure": "discreet.methods.baselines:Exposure",
         "content": "discreet.methods.baselines:Content",
         "combined": "discreet.methods.baselines:Combined",
         "centralized": "discreet.methods.published.centralized:Centralized",

@@ -74,6 +74,25 @@ class Recency(Baseline):
 
 
 @dataclass(frozen=True)
+class Exposure(Baseline):
+    """What was shown most lately comes first. No click has a part in it: it ranks as the publisher's own slates do."""
+
+    hours: float = 12.0
+    name = "exposure"
+
+    def __post_init__(self) -> None:
+        if not self.hours > 0:
+            raise DiscreetError(f"exposure: hours must be above 0, not {self.hours}")
+
+    def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
+        """Log of how often each article was shown in the last hours; a show of its own is a prior."""
+        shows = known.public_shows(task.data.splits.values())
+        moment = np.repeat(impressions.time, impressions.slate_sizes)
+        before = shows.before(impressions.shown, moment - round(3600 * self.hours))
+        return np.asarray(np.log1p(shows.before(impressions.shown, moment) - before))
+
+
+@dataclass(frozen=True)
 class Content(Baseline):
     """Similarity of the candidate's title with the mean title of the reader's history; no training at all."""
 
@@ -86,10 +105,18 @@ class Content(Baseline):
 
 @dataclass(frozen=True)
 class Combined(Baseline):
-    """The best linear combination of content, popularity and recency, with weights fitted on train only."""
+    """The best linear combination of content, popularity and recency, with weights fitted on train only.
 
+    `exposure` adds how often each article was shown lately.
+    """
+
+    exposure: bool = False
     name = "combined"
-    parts = (Content(), Popularity(), Recency())
+
+    @property
+    def parts(self) -> tuple[Baseline, ...]:
+        """What is combined."""
+        return Content(), Popularity(), Recency(), *([Exposure()] if self.exposure else [])
 
     def train(self, task: TrainingTask, seed: int, checkpoint: Path | None = None) -> State:
         """Fit one weight for each part by the likelihood of the clicks (see `conditional_logit`)."""

@@ -47,6 +47,13 @@ def shows(splits: Iterable[Impressions]) -> EventCounts:
     return EventCounts(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
+def public_shows(splits: Iterable[Impressions]) -> EventCounts:
+    """Every time an article was shown; in slates that were sampled not the click itself, which is not public."""
+    parts = [(part, ~part.clicked | (not part.sampled)) for part in splits]
+    columns = [(part.shown[open_], np.repeat(part.time, part.slate_sizes)[open_]) for part, open_ in parts]
+    return EventCounts(*(np.concatenate(column) for column in zip(*columns, strict=True)))
+
+
 def clicks(splits: Iterable[Impressions]) -> EventCounts:
     """Every time an article was clicked in an impression."""
     parts = [(part.shown[part.clicked], np.repeat(part.time, part.slate_sizes)[part.clicked]) for part in splits]

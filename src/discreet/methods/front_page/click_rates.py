@@ -8,8 +8,9 @@ follows the sums.
 θ has a normal prior, around what a ridge regression on public text predicts from the released sums of all articles.
 Rates are skewed: with a deviation of σ the mean of e^θ is e^{σ²/2}, and that is the rate of the mean article. So an
 article expects exposure · level · e^{θ − σ²/2} clicks, and one of which much is known and that is clicked as the mean
-ranks above one of which nothing is known. The posterior stands on a grid. Each hour the evidence of the past loses some
-weight, because news ages.
+ranks above one of which nothing is known. Where articles that are shown more are also clicked more each time they are
+shown, that is in the prior's mean as well (`exposure_slope`). The posterior stands on a grid. Each hour the evidence of
+the past loses some weight, because news ages.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from discreet.data.news import Impressions
 from discreet.methods.front_page.count_likelihood import CountLikelihood
+from discreet.methods.front_page.exposure_slope import ExposureSlope
 from discreet.methods.front_page.windows import Window
 from discreet.methods.method import State
 
@@ -60,6 +62,7 @@ class ClickRates:
         self._shown = np.zeros(0, np.int64)
         self._level = np.zeros(3)  # of all articles together: slates, released clicks, variance of the noise
         self._slope = np.zeros(text.shape[1])
+        self.exposure_slope = ExposureSlope()
 
     def log_rate(self, articles: NDArray[np.integer]) -> Floats:
         """The mean of θ of each article: of its posterior, or of the prior where it was not shown yet."""
@@ -83,6 +86,8 @@ class ClickRates:
         likelihood = counts(window.released, np.log(expected)[:, None] + GRID - PRIOR_DEVIATION**2 / 2)
         self._evidence[row] += likelihood - likelihood.max(axis=1, keepdims=True)
         self._sums[row] += np.column_stack((expected, clicks, noise))
+        if window.exposure_known:
+            self.exposure_slope.learn(row, window.exposure, expected, clicks, noise)
         self._shown[row] = self.until
         self._predict()
 
@@ -102,6 +107,7 @@ class ClickRates:
         kept = (1 - FORGET_HOURLY) ** hours
         self.until = window.end
         alive = self._shown > self.until - MAX_IDLE
+        self.exposure_slope.forget(hours, alive)
         self._row[self._article[~alive]] = -1
         self._article, self._shown = self._article[alive], self._shown[alive]
         self._evidence, self._sums = self._evidence[alive] * kept, self._sums[alive] * kept
@@ -115,6 +121,7 @@ class ClickRates:
         self._evidence = np.concatenate((self._evidence, np.zeros((len(new), len(GRID)))))
         self._sums = np.concatenate((self._sums, np.zeros((len(new), 3))))
         self._shown = np.concatenate((self._shown, np.full(len(new), self.until)))
+        self.exposure_slope.follow(len(new))
 
     def _predict(self) -> None:
         """Weighted ridge regression of clicks over expected clicks, minus 1, on text; weights are inverse variances."""
@@ -129,7 +136,9 @@ class ClickRates:
         self._slope = np.asarray(np.linalg.solve(moments, text.T @ (weight * (clicks / expected - 1))), np.float64)
 
     def _prior(self, articles: NDArray[np.integer]) -> Floats:
-        return np.asarray(np.clip(self._text[articles] @ self._slope, -_MAX_PRIOR, _MAX_PRIOR))
+        """What text and recent exposure tell of θ; an article that no sum has had has no exposure (its row is -1)."""
+        by_text = np.clip(self._text[articles] @ self._slope, -_MAX_PRIOR, _MAX_PRIOR)
+        return np.asarray(by_text + self.exposure_slope.effect()[self._row[articles]])
 
     def state(self) -> State:
         """All that was learnt, as arrays; `restore` takes them back."""
@@ -141,6 +150,8 @@ class ClickRates:
             "shown": self._shown,
             "level": self._level,
             "slope": self._slope,
+            "exposed": self.exposure_slope.by_article,
+            "exposed_before": self.exposure_slope.dropped,
         }
 
     def restore(self, state: State) -> None:
@@ -150,6 +161,12 @@ class ClickRates:
         self._evidence, self._sums = state["evidence"].copy(), state["sums"].copy()
         self._level, self._slope = state["level"].copy(), state["slope"].copy()
         self._row[self._article] = np.arange(len(self._article))
+        self.exposure_slope.follow(len(self._article))
+        if "exposed" in state:  # not in what version 0.5 learnt
+            self.exposure_slope.by_article, self.exposure_slope.dropped = (
+                state["exposed"].copy(),
+                state["exposed_before"].copy(),
+            )
 
 
 def known_rates(learnt: ClickRates, windows: Iterable[Window], impressions: Impressions, seconds: int) -> Floats:

@@ -39,6 +39,7 @@ class Window:
         exposure: Of each the sum of 1/C over the slates, of C articles, that it was in since it was last due.
         released: Of each the noised count of clicks.
         likelihood: Of these counts, where it is not always the same.
+        exposure_known: Whether exposure was counted; False where it was estimated.
     """
 
     end: int
@@ -46,6 +47,7 @@ class Window:
     exposure: NDArray[np.float64]
     released: NDArray[np.int64]
     likelihood: CountLikelihood | None = None
+    exposure_known: bool = True
 
 
 def popularity_task(
@@ -118,7 +120,7 @@ class Log:
             (
                 np.repeat(part.time, part.slate_sizes),
                 part.shown.astype(np.int64),
-                np.repeat(1.0 / np.maximum(part.slate_sizes, 1), part.slate_sizes),
+                _exposure(part),
                 np.repeat(part.reader.astype(np.int64), part.slate_sizes),
                 part.clicked,
             )
@@ -132,6 +134,12 @@ class Log:
         return cls(
             time[order], article[order], exposure[order], time[counted], article[counted], reader[counted], readers
         )
+
+
+def _exposure(part: Impressions) -> NDArray[np.float64]:
+    """Of each shown article 1/C. In slates that were sampled only the others are public: they do not tell the click."""
+    each = np.repeat(1.0 / np.maximum(part.slate_sizes, 1), part.slate_sizes)
+    return np.where(part.clicked, 0.0, each) if part.sampled else each
 
 
 def _first_of_day(

@@ -18,6 +18,7 @@ from scipy.special import ndtr
 
 from discreet.methods.front_page.click_rates import ClickRates
 from discreet.methods.front_page.count_likelihood import CountLikelihood
+from discreet.methods.front_page.exposure_slope import summed_up
 from discreet.methods.front_page.windows import Window
 from discreet.serving.learning.learnt_state import Arrays, packed, unpacked
 from discreet.serving.learning.model_versions import ModelVersions
@@ -39,6 +40,7 @@ _CATEGORY = 0.7
 _NO_NOISE = CountLikelihood(0.0)
 _BY_ARTICLE = ("evidence", "sums", "shown")
 _WHOLE = ("until", "level")
+_EXPOSURE = ("exposed", "exposed_before")
 
 
 class SumPopularity:
@@ -83,7 +85,8 @@ def _popularity_after(model: PublicModel, snapshot: Snapshot, known: Arrays, use
     listed = np.array([article in place for article in closed.cells], np.bool_)
     if listed.any():
         rows = np.array([place[article] for article in closed.cells if article in place], np.int64)
-        rates.update(Window(closed.end, rows, slates[listed], released[: len(closed.cells)][listed]))
+        counts = released[: len(closed.cells)][listed]
+        rates.update(Window(closed.end, rows, slates[listed], counts, exposure_known=closed.logged))
     return by_names(rates, snapshot) | slates_after(known, closed, float(slates.sum()))
 
 
@@ -100,11 +103,20 @@ def rates_on(model: PublicModel, snapshot: Snapshot, found: Arrays, likelihood: 
             {
                 **{name: found[name] for name in _WHOLE},
                 **{name: found[name][listed] for name in _BY_ARTICLE},
+                **_exposure_of(found, listed),
                 "article": np.array([place[name] for name in names if name in place], np.int64),
                 "slope": np.concatenate((found["slope"][: len(model.space)], of_categories)),
             }
         )
     return rates
+
+
+def _exposure_of(found: Arrays, listed: NDArray[np.bool_]) -> Arrays:
+    """What is known of exposure; what was taken down still tells of the site. Version 0.5 knew nothing of it."""
+    if "exposed" not in found:
+        return {}
+    gone = summed_up(found["exposed"][~listed])
+    return {"exposed": found["exposed"][listed], "exposed_before": found["exposed_before"] + gone}
 
 
 def expected_shares(base: NDArray[np.floating], deviation: float) -> NDArray[np.float64]:
@@ -135,7 +147,7 @@ def article_text(model: PublicModel, snapshot: Snapshot) -> NDArray[np.float64]:
 def by_names(rates: ClickRates, snapshot: Snapshot) -> Arrays:
     """What is known of popularity, by article ids and category names."""
     state = rates.state()
-    kept = {name: state[name] for name in (*_WHOLE, *_BY_ARTICLE, "slope")}
+    kept = {name: state[name] for name in (*_WHOLE, *_BY_ARTICLE, *_EXPOSURE, "slope")}
     kept["articles"] = np.array([snapshot.ids[row] for row in state["article"].tolist()], np.str_)
     kept["categories"] = np.array(list(snapshot.categories), np.str_)
     return kept

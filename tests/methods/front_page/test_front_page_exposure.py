@@ -1,0 +1,83 @@
+"""How much exposure says of the click rate is learnt from released sums; what may be chance counts for nothing."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from discreet.audits.front_page import audited_log
+from discreet.methods.front_page.click_rates import MAX_IDLE, ClickRates
+from discreet.methods.front_page.count_likelihood import CountLikelihood
+from discreet.methods.front_page.exposure_slope import ExposureSlope
+from discreet.methods.front_page.windows import DAY, Log, Window
+from discreet.privacy.noise import SimulatedNoise, rounded_up
+
+ARTICLES, HOURS = 200, 24
+
+
+def exposures(seed=0):
+    return np.random.default_rng(seed).lognormal(0, 1, ARTICLES)
+
+
+def learnt(slope, scale=0.0, seed=0, *, known=True):
+    """What a day of sums tells of a site where the click rate grows with exposure, and articles differ besides."""
+    random, noise, exposure = np.random.default_rng(seed), SimulatedNoise(seed), exposures()
+    rate = exposure**slope * random.lognormal(0, 0.5, ARTICLES)
+    rate /= (exposure * rate).sum() / exposure.sum()
+    rates = ClickRates(CountLikelihood(scale), np.zeros((ARTICLES + 1, 1)))
+    for hour in range(1, HOURS + 1):
+        clicks = random.poisson(exposure * rate)
+        if scale:
+            clicks += sum(noise.discrete_laplace(rounded_up(scale), ARTICLES) for _ in range(2))
+        rates.update(Window(hour * 3600, np.arange(ARTICLES), exposure, clicks, exposure_known=known))
+    return rates
+
+
+@pytest.mark.parametrize("scale", [0.0, 2.0])
+def test_where_prominent_articles_are_clicked_more_they_rank_higher(scale):
+    rates = learnt(0.5, scale)
+    assert 0.3 < rates.exposure_slope.beta < 1.2
+    most, least = exposures().argmax(), exposures().argmin()
+    assert rates.log_rate(np.array([most]))[0] > rates.log_rate(np.array([least]))[0] + 0.5
+    assert rates.log_rate(np.array([ARTICLES]))[0] < -0.5, "one that was never shown has no prominence"
+
+
+@pytest.mark.parametrize("scale", [0.0, 2.0])
+def test_where_exposure_says_nothing_it_counts_for_nothing(scale):
+    found = [learnt(0.0, scale, seed).exposure_slope.beta for seed in range(20)]
+    assert np.count_nonzero(found) <= 1, "beyond three deviations by chance: one site in 370"
+
+
+def test_an_estimated_exposure_teaches_no_slope():
+    assert learnt(0.5, known=False).exposure_slope.beta == 0
+
+
+def test_articles_that_are_shown_no_more_still_tell_of_the_site():
+    rates = learnt(0.5)
+    before = rates.exposure_slope.beta
+    rates.update(Window(HOURS * 3600 + MAX_IDLE + 3600, np.array([ARTICLES]), np.ones(1), np.array([1])))
+    assert len(rates.exposure_slope.by_article) == 1
+    assert rates.exposure_slope.beta == pytest.approx(before, rel=0.05)
+
+
+def test_what_was_learnt_of_exposure_is_kept_and_older_runs_are_read():
+    rates, everything = learnt(0.5), np.arange(ARTICLES + 1)
+    again, older = (ClickRates(CountLikelihood(0.0), np.zeros((ARTICLES + 1, 1))) for _ in range(2))
+    again.restore(rates.state())
+    assert np.array_equal(again.log_rate(everything), rates.log_rate(everything))
+    older.restore({name: value for name, value in rates.state().items() if not name.startswith("exposed")})
+    assert older.exposure_slope.beta == 0
+    older.update(Window((HOURS + 1) * 3600, np.arange(ARTICLES), exposures(), np.ones(ARTICLES, np.int64)))
+    assert np.isfinite(older.log_rate(everything)).all()
+
+
+def test_nothing_is_known_of_a_site_without_exposure():
+    assert ExposureSlope().effect().tolist() == [0.0]
+
+
+def test_exposure_of_sampled_slates_does_not_tell_what_was_clicked():
+    split = audited_log(1).splits["train"]
+    for sampled in (False, True):
+        part = replace(split, sampled=sampled)
+        log = Log.of([part], 6, DAY, 0)
+        assert log.exposure.sum() == pytest.approx((~part.clicked | (not sampled)).sum() / part.slate_sizes[0])
