@@ -131,6 +131,9 @@ def train(
 
     use_device(device)
     paper = PAPER_PRESETS.get(preset or "")
+    if method is None and paper is None and preset is not None:
+        papers = ", ".join(PAPER_PRESETS)
+        raise DiscreetError(f"--preset {preset} is of no paper ({papers}), so say how to train: --method")
     if method is None and paper is None:
         raise DiscreetError("say how to train: --method, or a paper's --preset; 'discreet list' names both")
     given = {"model": model, "rounds": rounds, "calibration": calibration, **parse_settings(settings)}
