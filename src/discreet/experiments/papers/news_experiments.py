@@ -62,7 +62,8 @@ def reproduce_news(
 ) -> NewsReproduction:
     """Run a table or figure again: on a task, or at small scale without one on a generated world.
 
-    `text` is where the title vectors of that world come from. With several `jobs` trainings go side by side; a curve is one training after the other.
+    `text` is where the title vectors of that world come from. With several `jobs` trainings go side by side; a curve is
+    one training after the other.
     """
     experiment = NEWS_EXPERIMENTS[name]
     size = scale_of(experiment.paper, scale)
