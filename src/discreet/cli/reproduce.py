@@ -180,11 +180,14 @@ def _show(found: Reproduced, plots: Sequence[Path]) -> None:
     """The table, what comes out, and where the plots are."""
     from discreet.evaluation.grid import Grid
 
+    title = f"{found.name} on {found.dataset}"
     if rows := found.table():
-        grid = Grid(list(rows[0]), title=f"{found.name} on {found.dataset}")
+        grid = Grid(list(rows[0]), title=title)
         for row in rows:
             grid.add(*row.values())
         console.print(grid)
+    else:
+        say(title)
     for line in found.conclusions():
         say(f"- {line}")
     for plot in plots:

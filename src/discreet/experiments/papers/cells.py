@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -157,7 +156,7 @@ class NewsReproduction(Reproduced):
         }
         if not self.plan.cells:
             return drawn
-        auc = {place: result.estimate("auc").mean for place, result in self.results.items()}
+        auc = {place: result.estimate("auc") for place, result in self.results.items()}
         up = f"AUC on {self.dataset}"
         if not self.plan.across:
             dots = [(cell.line, auc[cell.line, cell.x], cell.printed.get("auc")) for cell in self.plan.cells]
@@ -165,7 +164,7 @@ class NewsReproduction(Reproduced):
         lines = []
         for line in dict.fromkeys(cell.line for cell in self.plan.cells):
             x = [cell.x for cell in self.plan.cells if cell.line == line]
-            lines.append((line, [_drawn_at(each) for each in x], [auc[line, each] for each in x]))
+            lines.append((line, x, [auc[line, each].mean for each in x]))
         return {self.name: line_plot(lines, self.plan.across, up, self.name, log=self.plan.log), **drawn}
 
 
@@ -199,8 +198,3 @@ def training_curve(task: TrainingTask, method: InRounds, seed: int, cache: Measu
     watched = np.asarray(KeptTrainings(cache).train(method, task, seed)["watched"], np.float64)
     cache.put(method.name, key, {"watched": watched})
     return watched
-
-
-def _drawn_at(x: float) -> float:
-    """Where a place stands on an axis; no noise stands at 1,000."""
-    return 1000.0 if math.isinf(x) else x

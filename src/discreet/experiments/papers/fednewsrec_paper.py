@@ -98,7 +98,7 @@ def figure_5(scale: Scale) -> Plan:
         for noise in _NOISES
     ]
     budgets = [(f"δ = {clip:g}", _NOISES, [_claimed(clip, noise) for noise in _NOISES]) for clip in _CLIPS]
-    panel = Panel("budget", "λ", "claimed ε = 2δ/λ, of one coordinate and round", budgets, log=True)
+    panel = Panel("budget", "λ", "claimed ε = 2δ/λ of a coordinate", budgets, log=True)
     return Plan(cells, statements, "λ", True, [panel], (_NOT_PRINTED, _FEW))
 
 
