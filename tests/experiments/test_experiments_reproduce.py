@@ -52,8 +52,14 @@ def test_at_the_thesis_settings_a_fifth_is_tested_and_all_ratings_stand_beside(n
     assert all(0.3 < row.ours.mean < 3 for row in found.rows)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["figure-2", "figure-3", "figure-4"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("figure-2", marks=pytest.mark.long),
+        pytest.param("figure-3", marks=pytest.mark.long),
+        pytest.param("figure-4", marks=pytest.mark.slow),
+    ],
+)
 def test_every_figure_runs_at_the_thesis_settings(name: str) -> None:
     small = ratings_world(120, 90, 2400, seed=2)
     found = reproduce(name, small, ReproductionSettings(iterations=4, thorough=True))
