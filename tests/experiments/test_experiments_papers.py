@@ -73,8 +73,9 @@ def test_one_statement_is_measured_and_written(name: str, task: TrainingTask, tm
 def test_a_curve_is_drawn_once_and_kept(task: TrainingTask, tmp_path: Path) -> None:
     cache = MeasurementCache(tmp_path / "measurements")
     found = figure_6("fednewsrec-figure-6", task, ONE_ROUND, 0, cache)
-    found.save(tmp_path)
+    assert found.save(tmp_path) == [tmp_path / "fednewsrec-figure-6-convergence.svg"]
     assert (tmp_path / "fednewsrec-figure-6-convergence.svg").exists()
+    assert [verdict.split(":")[0] for verdict in found.verdicts()] == ["The training converges (r = 0.05)"]
     kept = sorted((tmp_path / "measurements").iterdir())
     again = figure_6("fednewsrec-figure-6", task, ONE_ROUND, 0, cache)
     assert again.to_json() == found.to_json()

@@ -201,7 +201,7 @@ def dot_plot(dots: Sequence[tuple[str, Estimate, float | None]], across: str, na
         for place, (_, ours, reported) in enumerate(dots):
             axes.errorbar(ours.mean, place, xerr=whisker(ours.se), fmt="o", color=SERIES[0], linewidth=1.2)
             if reported is not None:
-                axes.plot(reported, place, "s", markerfacecolor="none", markeredgecolor=SERIES[1])
+                axes.plot(reported, place, "s", markerfacecolor="none", markeredgecolor=SERIES[1], zorder=4)
         spread = any(whisker(ours.se) for _, ours, _ in dots)
         axes.plot([], [], "o", color=SERIES[0], label="ours, ± 2 standard errors" if spread else "ours")
         if any(reported is not None for _, _, reported in dots):

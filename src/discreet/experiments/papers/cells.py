@@ -92,6 +92,7 @@ class Plan:
         log: Whether it is logarithmic.
         panels: Plots that need no training.
         remarks: What must be known to read the result.
+        judged: Verdicts that need no cells.
     """
 
     cells: Sequence[PaperCell]
@@ -100,6 +101,7 @@ class Plan:
     log: bool = False
     panels: Sequence[Panel] = ()
     remarks: Sequence[str] = ()
+    judged: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ class NewsReproduction(Reproduced):
 
     def verdicts(self) -> list[str]:
         """Which statements of the paper come out."""
-        return [statement.verdict(self.results) for statement in self.plan.statements]
+        return [*self.plan.judged, *(statement.verdict(self.results) for statement in self.plan.statements)]
 
     def conclusions(self) -> list[str]:
         """Verdicts and remarks."""

@@ -109,7 +109,8 @@ def _claimed(clip: float, noise: float) -> float:
 
 def figure_6(name: str, task: TrainingTask, scale: Scale, seed: int, cache: MeasurementCache) -> NewsReproduction:
     """AUC while training, for several shares r."""
-    lines, remarks = [], [_NOT_PRINTED, "AUC on 200 impressions of dev: one standard error is about 0.02."]
+    lines, judged = [], []
+    remarks = (_NOT_PRINTED, "AUC on 200 impressions of dev: one standard error is about 0.02.")
     for fraction in scale.fractions:
         method = scale.method("fedrec", "fednewsrec", fraction=fraction)
         assert isinstance(method, InRounds)
@@ -118,12 +119,12 @@ def figure_6(name: str, task: TrainingTask, scale: Scale, seed: int, cache: Meas
         half = watched[len(watched) // 2, 1]
         first, last = half - watched[0, 1], watched[-1, 1] - half
         outcome = "comes out" if last < first else "does not come out"
-        remarks.append(
+        judged.append(
             f"The training converges (r = {fraction:g}): {outcome}; AUC rises by {first:+.4f} in the first half of the"
             f" rounds and by {last:+.4f} in the second"
         )
     panel = Panel("convergence", "round", f"AUC on {task.data.name}", lines)
-    return measure_plan(name, task, Plan([], [], panels=[panel], remarks=remarks), [seed], cache)
+    return measure_plan(name, task, Plan([], [], panels=[panel], remarks=remarks, judged=judged), [seed], cache)
 
 
 def figure_7(scale: Scale) -> Plan:
