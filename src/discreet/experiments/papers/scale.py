@@ -49,7 +49,7 @@ _SMALL = Scale(
     },
     {"plm_nr": {"rate": 0.001}},
     world_readers=3000,
-    seconds=35.0,
+    seconds=25.0,
 )
 
 
