@@ -257,8 +257,8 @@ def test_all_say_at_the_start_what_there_is_to_do(
     monkeypatch.setattr("discreet.experiments.papers.news_experiments.reproduce_news", stop)
     assert run(["reproduce", "--all", "--out", str(tmp_path / "out")]) == 2
     told = capsys.readouterr().err.splitlines()
-    assert told[0].startswith("16 tables and figures, ")
-    assert "trainings; on the generated world they took about" in told[0]
+    assert told[0].startswith("16 tables and figures: 68 trainings of the news papers (on the generated world about ")
+    assert told[0].endswith(" of one processor), 5 experiments of the thesis")
 
 
 def test_jobs_and_device_reach_the_trainings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,8 +111,9 @@ def reproduce(
     work = work_of([name for name in names if name in NEWS_EXPERIMENTS], scale, seeds)
     if every:
         measured = task is None and work.seconds > 0
-        long = f"; on the generated world they took about {in_short(work.seconds)} of one processor" if measured else ""
-        notice(f"{len(names)} tables and figures, {sum(work.trainings.values())} trainings{long}")
+        long = f" (on the generated world about {in_short(work.seconds)} of one processor)" if measured else ""
+        trainings = f"{sum(work.trainings.values())} trainings of the news papers{long}"
+        notice(f"{len(names)} tables and figures: {trainings}, {len(EXPERIMENTS)} experiments of the thesis")
     found: list[Reproduced] = []
     sizes = [work.trainings.get(name, 1) for name in names]
     for name in track(names, "Reproducing", sizes=sizes) if every else names:

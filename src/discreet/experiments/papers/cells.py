@@ -114,14 +114,16 @@ class NewsReproduction(Reproduced):
     results: Mapping[Place, MethodResult]
 
     def table(self) -> list[dict[str, str]]:
-        """A row for each cell."""
+        """A row for each cell; printed values only where the paper has some."""
         rows = []
+        any_printed = any(cell.printed for cell in self.plan.cells)
         for cell in self.plan.cells:
             result = self.results[cell.line, cell.x]
             row = {"what": cell.line}
             if self.plan.across:
                 row[self.plan.across] = shown_epsilon(cell.x)
-            row["printed AUC"] = f"{cell.printed['auc']:.4f}" if cell.printed else "–"
+            if any_printed:
+                row["printed AUC"] = f"{cell.printed['auc']:.4f}" if cell.printed else "–"
             row |= {_SHOWN[metric]: str(result.estimate(metric)) for metric in METRICS}
             guarantee = result.guarantee
             row["true ε for life"] = "–" if guarantee is None else shown_epsilon(guarantee.epsilon)
