@@ -1,6 +1,11 @@
 """Notices reach whoever is watching as they stand."""
 
-from discreet.progress import notice, shown
+import io
+
+from rich.console import Console
+from rich.progress import Progress
+
+from discreet.progress import bars_aside, notice, shown, shown_by, track
 
 
 def test_square_brackets_are_no_markup(capsys):
@@ -14,3 +19,25 @@ def test_square_brackets_are_no_markup(capsys):
 def test_nothing_is_said_when_nobody_is_watching(capsys):
     notice("a word to nobody")
     assert capsys.readouterr().err == ""
+
+
+def test_a_bar_counts_what_is_in_the_items():
+    progress = Progress(console=Console(file=io.StringIO(), force_terminal=True))
+    with shown_by(progress):
+        steps = track("abc", "Letters", sizes=[3, 0, 4])
+        done = [(progress.tasks[0].completed, progress.tasks[0].total) for _ in steps]
+    assert done == [(0, 7), (3, 7), (3, 7)]
+
+
+def test_bars_are_away_while_something_is_printed_and_back_afterwards():
+    progress = Progress(console=Console(file=io.StringIO(), force_terminal=True))
+    with shown_by(progress):
+        for _ in track(range(1), "Work"):
+            with bars_aside():
+                assert not progress.live.is_started
+            assert progress.live.is_started
+        with bars_aside():
+            pass
+        assert not progress.live.is_started
+    with bars_aside():
+        pass

@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import repeat
 from typing import TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 T = TypeVar("T")
+
+_DAY_SECONDS = 86_400.0
+"""The time left is told from the steps of so long: one step may take hours, and rich's 30 seconds would see none."""
 
 _progress: ContextVar[Progress | None] = ContextVar("discreet_progress", default=None)
 _verbose: ContextVar[bool] = ContextVar("discreet_verbose", default=False)
@@ -27,7 +31,12 @@ def shown() -> Iterator[None]:
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     progress = Progress(
-        *columns, TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal
+        *columns,
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+        speed_estimate_period=_DAY_SECONDS,
     )
     with shown_by(progress):
         yield
@@ -70,24 +79,44 @@ def is_verbose() -> bool:
     return _verbose.get()
 
 
-def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """Yield `items`, advancing a bar labelled `what`. `total` is needed only where `items` has no length."""
+def track(items: Iterable[T], what: str, total: int | None = None, sizes: Iterable[int] | None = None) -> Iterator[T]:
+    """Yield `items`, advancing a bar labelled `what`. `total` is needed only where `items` has no length.
+
+    With `sizes` the bar counts what is in the items, as many in each.
+    """
     progress = _progress.get()
     if progress is None or progress.disable:
         yield from items
         return
-    if total is None and isinstance(items, Sized):
+    if sizes is not None:
+        sizes = list(sizes)
+        total = sum(sizes)
+    elif total is None and isinstance(items, Sized):
         total = len(items)
     progress.start()
     task = progress.add_task(what, total=total)
     try:
-        for item in items:
+        for item, size in zip(items, repeat(1) if sizes is None else sizes, strict=False):
             yield item
-            progress.advance(task)
+            progress.advance(task, size)
     finally:
         progress.remove_task(task)
         if not progress.tasks:
             progress.stop()
+
+
+@contextmanager
+def bars_aside() -> Iterator[None]:
+    """Take the bars away inside this block, which prints to the same terminal."""
+    progress = _progress.get()
+    live = progress is not None and not progress.disable and bool(progress.tasks)
+    if progress is not None and live:
+        progress.stop()
+    try:
+        yield
+    finally:
+        if progress is not None and live:
+            progress.start()
 
 
 def status(text: str) -> None:
@@ -131,7 +160,8 @@ def say_time_left(rounds: int, each: float) -> None:
     left, following = rounds * each, _following.get()
     if left * (1 + following) <= LONG_SECONDS:
         return
-    more = f"; with {following} more trainings, if they are like this one, about {in_short(left * (1 + following))}"
+    others = "1 more training, if it is" if following == 1 else f"{following} more trainings, if they are"
+    more = f"; with {others} like this one, about {in_short(left * (1 + following))}"
     notice(f"{rounds} rounds are left: about {in_short(left)}{more if following else ''}")
 
 

@@ -151,6 +151,22 @@ def test_half_of_the_readers_train(world, tmp_path, capsys):
     assert half["auc"] != whole["auc"]
 
 
+def test_so_many_readers_train(world, tmp_path, capsys):
+    arguments = ["--methods", "popularity", "--out", str(tmp_path / "r"), "--json"]
+    found = {}
+    for readers in ("20", "200"):
+        assert run(["compare", str(world), *arguments, "--readers", readers]) == 0
+        found[readers] = json.loads(capsys.readouterr().out)["methods"][0]["auc"]
+    assert run(["compare", str(world), *arguments]) == 0
+    assert found["200"] == json.loads(capsys.readouterr().out)["methods"][0]["auc"] != found["20"]
+    for wrong in (["--readers", "201"], ["--readers", "20", "--half"]):
+        for command in (["compare", str(world), *arguments], ["train", str(world), "--method", "popularity"]):
+            out = [] if command[0] == "compare" else ["--out", str(tmp_path / "run")]
+            assert run([*command, *out, *wrong]) == 2
+            assert_one_line(capsys.readouterr().err)
+    assert not (tmp_path / "run").exists()
+
+
 def test_check_counts_the_world(world, capsys):
     assert run(["data", "check", str(world), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

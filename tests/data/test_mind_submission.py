@@ -53,7 +53,10 @@ def test_the_scorer_finds_the_same_auc(world: Path, tmp_path: Path) -> None:
     assert scored(world / "dev" / "behaviors.tsv", out.read_text()) == pytest.approx(ours)
 
 
-def test_the_command_writes_a_zip(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_a_zip(
+    world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     trained, out = tmp_path / "run", tmp_path / "prediction.zip"
     assert run(["train", str(world), "--method", "content", "--text", "hashed", "--out", str(trained)]) == 0
     assert run(["submit", str(trained), str(world), "--split", "dev", "--out", str(out)]) == 0
@@ -63,6 +66,7 @@ def test_the_command_writes_a_zip(world: Path, tmp_path: Path, capsys: pytest.Ca
     for arguments, line in (
         (["submit", str(trained), str(world), "--out", str(out)], "has no split 'test'"),
         (["submit", str(trained), str(world), "--out", str(tmp_path / "p.csv")], "must end with .zip or .txt"),
+        (["submit", str(trained), str(world), "--split", "dev", "--device", "cuda"], "torch finds no GPU here"),
     ):
         assert run(arguments) == 2
         assert line in capsys.readouterr().err

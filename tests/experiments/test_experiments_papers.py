@@ -18,13 +18,14 @@ from discreet.experiments.cache import MeasurementCache
 from discreet.experiments.papers import cells
 from discreet.experiments.papers.cells import PaperCell, PaperStatement, Plan, measure_plan
 from discreet.experiments.papers.fednewsrec_paper import figure_6
-from discreet.experiments.papers.news_experiments import NEWS_EXPERIMENTS
+from discreet.experiments.papers.news_experiments import NEWS_EXPERIMENTS, work_of
 from discreet.experiments.papers.scale import SCALES, Scale, scale_of
 from discreet.methods.method import TrainingTask
 from discreet.methods.method_registry import make_method
 from discreet.methods.published.paper_presets import PAPER_PRESETS
 from discreet.training.rounds import RoundResult, Server
 from discreet.training.torch_device import chosen_device, use_device
+from discreet.version import __version__
 
 PLANS = {name: experiment for name, experiment in NEWS_EXPERIMENTS.items() if experiment.plan is not None}
 ONE_ROUND = Scale({"preset": "small", "rounds": 1, "fraction": 0.05, "rate": 0.01}, fractions=(0.05,))
@@ -72,8 +73,9 @@ def test_one_statement_is_measured_and_written(name: str, task: TrainingTask, tm
 def test_a_curve_is_drawn_once_and_kept(task: TrainingTask, tmp_path: Path) -> None:
     cache = MeasurementCache(tmp_path / "measurements")
     found = figure_6("fednewsrec-figure-6", task, ONE_ROUND, 0, cache)
-    found.save(tmp_path)
+    assert found.save(tmp_path) == [tmp_path / "fednewsrec-figure-6-convergence.svg"]
     assert (tmp_path / "fednewsrec-figure-6-convergence.svg").exists()
+    assert [verdict.split(":")[0] for verdict in found.verdicts()] == ["The training converges (r = 0.05)"]
     kept = sorted((tmp_path / "measurements").iterdir())
     again = figure_6("fednewsrec-figure-6", task, ONE_ROUND, 0, cache)
     assert again.to_json() == found.to_json()
@@ -178,7 +180,7 @@ def test_the_first_rounds_of_the_first_training_tell_how_long_all_will_take(
     two = [PaperCell("a", scale.method("fedrec", "plm_nr", rate=rate), x=rate) for rate in (0.01, 0.02)]
     measure_plan("two", task, Plan(two, [], "rate"), [0], MeasurementCache())
     assert [line.split(" about")[0] for line in lines] == ["2 rounds are left:"] * 2
-    assert "with 1 more trainings" in lines[0]
+    assert "with 1 more training, if it is like this one" in lines[0]
     assert "more" not in lines[1]
 
 
@@ -188,7 +190,75 @@ def test_what_is_left_is_said_in_trainings_and_time(task: TrainingTask, monkeypa
     monkeypatch.setattr(ranking_comparison, "notice", lines.append)
     three = [PaperCell(name, make_method(name, {})) for name in ("random", "content", "recency")]
     measure_plan("three", task, Plan(three, []), [0], MeasurementCache())
-    assert [line.split(" about")[0] for line in lines] == [f"{n} trainings are left:" for n in (2, 1, 0)]
+    told = ["2 trainings are left:", "1 training is left:", "0 trainings are left:"]
+    assert [line.split(" about")[0] for line in lines] == told
+
+
+def test_what_experiments_share_is_one_training() -> None:
+    both = work_of(["fednewsrec-figure-4", "fednewsrec-figure-5"], "small")
+    assert both.trainings == {"fednewsrec-figure-4": 8, "fednewsrec-figure-5": 8}  # of 9: one is in Figure 4
+    assert both.seconds == 16 * scale_of("fednewsrec", "small").seconds
+    assert work_of(["privaterec-table-1", "privaterec-table-2"], "small").trainings["privaterec-table-2"] == 0
+    assert work_of(["fednewsrec-figure-6"], "small", seeds=2).trainings == {"fednewsrec-figure-6": 3}
+    assert work_of(["fednewsrec-figure-4"], "paper", seeds=2).trainings == {"fednewsrec-figure-4": 16}
+
+
+@pytest.fixture
+def short_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PrivateRec's Table 1 with one row that needs no training, on a small generated world."""
+    one = Plan([PaperCell("content", make_method("content", {}))], [])
+    short = replace(NEWS_EXPERIMENTS["privaterec-table-1"], plan=lambda _: one)
+    monkeypatch.setitem(NEWS_EXPERIMENTS, "privaterec-table-1", short)
+    monkeypatch.setattr("discreet.experiments.papers.news_experiments.news_world", lambda _: news_world(40))
+
+
+@pytest.mark.usefixtures("short_table")
+def test_a_generated_world_has_the_title_vectors_asked_for_and_the_plot_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert run(["reproduce", "privaterec-table-1", "--text", "hashed", "--out", str(out)]) == 0
+    told = capsys.readouterr()
+    assert "language model" not in told.err
+    assert f"Plot: {out / 'privaterec-table-1.svg'}" in told.out
+    assert (out / "privaterec-table-1.svg").exists()
+
+
+@pytest.mark.usefixtures("short_table")
+@pytest.mark.parametrize("content", ['{"discreet": "0.0.1"}', '{"experiment": "of old"}', "[]", "no JSON"])
+def test_results_of_another_version_are_replaced_only_if_asked(
+    content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    command = ["reproduce", "privaterec-table-1", "--text", "hashed", "--out", str(out)]
+    assert run(command) == 0
+    assert run(command) == 0
+    table = out / "privaterec-table-1.json"
+    assert json.loads(table.read_text())["discreet"] == __version__
+    table.write_text(content)
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+    capsys.readouterr()
+    for words in (command, ["reproduce", "--all", "--out", str(out)]):
+        assert run(words) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith(f"discreet: {table}: was made by")
+        assert "--fresh" in line
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
+    assert run([*command, "--fresh"]) == 0
+    assert json.loads(table.read_text())["discreet"] == __version__
+
+
+def test_all_say_at_the_start_what_there_is_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise DiscreetError("that is all")
+
+    monkeypatch.setattr("discreet.experiments.papers.news_experiments.reproduce_news", stop)
+    assert run(["reproduce", "--all", "--out", str(tmp_path / "out")]) == 2
+    told = capsys.readouterr().err.splitlines()
+    assert told[0].startswith("16 tables and figures: 68 trainings of the news papers (on the generated world about ")
+    assert told[0].endswith(" of one processor), 5 experiments of the thesis")
 
 
 def test_jobs_and_device_reach_the_trainings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

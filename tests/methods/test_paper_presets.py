@@ -70,6 +70,18 @@ def test_compare_takes_methods_and_budgets_from_the_preset(
 def test_no_method_and_no_preset_is_one_line(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, line in (
         (["train", str(world), "--out", str(tmp_path / "run")], "say how to train"),
+        (
+            ["train", str(world), "--preset", "fednewsrec-papr", "--out", str(tmp_path / "run")],
+            "--preset fednewsrec-papr is of no paper (fednewsrec-paper, privaterec-paper)",
+        ),
+        (
+            ["train", str(world), "--method", "fedrec", "--preset", "privaterec-papr", "--out", str(tmp_path / "run")],
+            "there is no preset 'privaterec-papr' of a paper; there are fednewsrec-paper, privaterec-paper",
+        ),
+        (
+            ["train", str(world), "--method", "fedrec", "--preset", "smal", "--out", str(tmp_path / "run")],
+            "unknown preset 'smal'; choose one of published, frozen, small",
+        ),
         (["compare", str(world), "--preset", "other", "--out", str(tmp_path / "out")], "no preset 'other' of a paper"),
     ):
         assert run(arguments) == 2

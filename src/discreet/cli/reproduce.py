@@ -65,7 +65,7 @@ def reproduce(
     Without DATA a generated world is used. Interrupted, the same command goes on where it stopped: measurements and
     trained models are kept in OUT/measurements and used again as long as the code is the same. What is trained, and how
     long it will take, is said on the way. --jobs and --device are for the news papers; the thesis's sampler has no use
-    for them.
+    for them. Results of another version in OUT are replaced only with --fresh.
 
     Example: discreet reproduce privaterec-table-1 MINDsmall
 
@@ -79,11 +79,12 @@ def reproduce(
             raise InputError(path, "does not exist")
     require_extra("plots")
     from discreet.experiments.cache import MeasurementCache
-    from discreet.experiments.papers.news_experiments import NEWS_EXPERIMENTS, reproduce_news
+    from discreet.experiments.papers.news_experiments import NEWS_EXPERIMENTS, reproduce_news, work_of
     from discreet.experiments.papers.scale import SCALES
     from discreet.experiments.reproduce import EXPERIMENTS, ReproductionSettings
     from discreet.experiments.reproduce import reproduce as reproduce_thesis
-    from discreet.progress import track
+    from discreet.experiments.reproduction import refuse_other_version
+    from discreet.progress import bars_aside, in_short, notice, track
     from discreet.training.torch_device import use_device
 
     use_device(device)
@@ -99,23 +100,35 @@ def reproduce(
     news, ratings = _sorted([Path(path) for path in paths])
     _refuse_unused(names, news, ratings, list(NEWS_EXPERIMENTS))
     claim_folder(out, [f"{name}.{ending}" for name in names for ending in ("md", "json", "svg")])
+    if not fresh:
+        refuse_other_version(out, names)
     cache = MeasurementCache(out / "measurements", fresh)
     thesis = ReproductionSettings(
         seeds or 1, iterations or (_QUICK if every and scale == "small" else None), seed, cache, thorough
     )
     task = _news(news, text)
     rated = _ratings(ratings) if any(name in EXPERIMENTS for name in names) else None
+    work = work_of([name for name in names if name in NEWS_EXPERIMENTS], scale, seeds)
+    if every:
+        measured = task is None and work.seconds > 0
+        long = f" (on the generated world about {in_short(work.seconds)} of one processor)" if measured else ""
+        trainings = f"{sum(work.trainings.values())} trainings of the news papers{long}"
+        notice(f"{len(names)} tables and figures: {trainings}, {len(EXPERIMENTS)} experiments of the thesis")
     found: list[Reproduced] = []
-    for name in track(names, "Reproducing") if every else names:
+    sizes = [work.trainings.get(name, 1) for name in names]
+    for name in track(names, "Reproducing", sizes=sizes) if every else names:
         if name in NEWS_EXPERIMENTS:
-            one: Reproduced = reproduce_news(name, task, scale, seed=seed, seeds=seeds, cache=cache, jobs=jobs)
+            one: Reproduced = reproduce_news(
+                name, task, scale, text=text, seed=seed, seeds=seeds, cache=cache, jobs=jobs
+            )
         else:
             assert rated is not None
             one = reproduce_thesis(name, rated, thesis)
-        one.save(out)
+        plots = one.save(out)
         found.append(one)
         if not as_json:
-            _show(one)
+            with bars_aside():
+                _show(one, plots)
     if as_json:
         results = [one.to_json() for one in found]
         print_json({"experiments": results} if every else results[0])
@@ -164,14 +177,19 @@ def _ratings(path: Path | None) -> Ratings:
     return ratings_world() if path is None else within_scale(path, open_ratings(path), None)
 
 
-def _show(found: Reproduced) -> None:
-    """The table, and what comes out."""
+def _show(found: Reproduced, plots: Sequence[Path]) -> None:
+    """The table, what comes out, and where the plots are."""
     from discreet.evaluation.grid import Grid
 
+    title = f"{found.name} on {found.dataset}"
     if rows := found.table():
-        grid = Grid(list(rows[0]), title=f"{found.name} on {found.dataset}")
+        grid = Grid(list(rows[0]), title=title)
         for row in rows:
             grid.add(*row.values())
         console.print(grid)
+    else:
+        say(title)
     for line in found.conclusions():
         say(f"- {line}")
+    for plot in plots:
+        say(f"Plot: {plot}")

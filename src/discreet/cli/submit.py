@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import AsJson, NewsPath, RunPath, Seed, Split, print_json, say
+from discreet.cli.options import AsJson, Device, NewsPath, RunPath, Seed, Split, print_json, say
 from discreet.errors import InputError
 
 
@@ -19,6 +19,7 @@ def submit(
         Path,
         typer.Option(help="The file to write: a zip with prediction.txt, as MIND's leaderboard takes it, or .txt."),
     ] = Path("prediction.zip"),
+    device: Device = "cpu",
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -35,7 +36,9 @@ def submit(
     from discreet.experiments.ranking_comparison import split_of
     from discreet.methods.method import TrainingTask
     from discreet.methods.run import Run
+    from discreet.training.torch_device import use_device
 
+    use_device(device)
     trained = Run.load(run)
     task = TrainingTask(open_with_train(data), trained.text)
     impressions = split_of(task.data, split)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -124,13 +125,16 @@ def train(
     from discreet.methods.method import TrainingTask
     from discreet.methods.method_registry import make_method
     from discreet.methods.node_rounds import NodeRounds
-    from discreet.methods.published.paper_presets import PAPER_PRESETS
+    from discreet.methods.published.paper_presets import PAPER_PRESETS, paper_preset
     from discreet.methods.run import Run
     from discreet.methods.training import federated, train_to_run
     from discreet.training.torch_device import use_device
 
     use_device(device)
     paper = PAPER_PRESETS.get(preset or "")
+    if method is None and paper is None and preset is not None:
+        papers = ", ".join(PAPER_PRESETS)
+        raise DiscreetError(f"--preset {preset} is of no paper ({papers}), so say how to train: --method")
     if method is None and paper is None:
         raise DiscreetError("say how to train: --method, or a paper's --preset; 'discreet list' names both")
     given = {"model": model, "rounds": rounds, "calibration": calibration, **parse_settings(settings)}
@@ -139,6 +143,8 @@ def train(
         method = method or paper.methods[0]
         chosen_settings = paper.settings_for(method, chosen_settings)
     elif preset is not None:
+        if get_close_matches(preset, PAPER_PRESETS):
+            paper_preset(preset)  # a typing error in a paper's name: say which there are
         chosen_settings["preset"] = preset
     if budgets := parse_epsilons(epsilon):
         if len(budgets) > 1:

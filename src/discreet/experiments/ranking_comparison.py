@@ -76,7 +76,7 @@ def compare(
         keys[method, seed] = [*data, own_code(*classes_of(method)), settings_of(method), seed]
         found = _cached(cache, method.name, keys[method, seed], METRICS + BEYOND if beyond else METRICS)
         if found is None:
-            trainings.setdefault((_training(method), seed), []).append(method)
+            trainings.setdefault((trained_by(method), seed), []).append(method)
         else:
             measured[method, seed] = found
     todo = [_Job(training, seed, tuple(own), split, beyond) for (training, seed), own in trainings.items()]
@@ -92,9 +92,10 @@ def compare(
         for method, found in zip(job.methods, several, strict=True):
             measured[method, job.seed] = found
             _keep(cache, method.name, keys[method, job.seed], found)
-        left = (time.monotonic() - began) / number * (len(todo) - number)
+        remaining = len(todo) - number
+        left = (time.monotonic() - began) / number * remaining
         if left > LONG_SECONDS:
-            notice(f"{len(todo) - number} trainings are left: about {in_short(left)}")
+            notice(f"{remaining} training{' is' if remaining == 1 else 's are'} left: about {in_short(left)}")
     variants = _variants(methods)
     results = [
         replace(result_of(method, [measured[method, seed] for seed in seeds]), variant=variants[method])
@@ -133,7 +134,7 @@ def _train_and_measure(shared: _Shared, job: _Job) -> list[Measurement]:
     return [measure(task, method, state, impressions, job.seed, beyond=job.beyond) for method in job.methods]
 
 
-def _training(method: Method) -> Method:
+def trained_by(method: Method) -> Method:
     """The method without what it does after training: methods that only serve in another way share one training."""
     if is_dataclass(method) and hasattr(method, "epsilon_serving"):
         return replace(method, epsilon_serving=None)

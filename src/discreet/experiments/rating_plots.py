@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from discreet.evaluation.uncertainty import Estimate
 from discreet.experiments.drawing import FAINT, INK, MARKERS, SERIES, drawing, svg_of, whisker
 from discreet.experiments.rating_results import BUCKETS, VendorComparison
 from discreet.experiments.vendor_gains import Measured, VendorGains, label_of, mean_over_vendors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_STROKES = ("-", "--", ":")
+_FEW_TICKS = 10
+_LEGEND_LETTERS = 90
+"""How many letters of the legend's size stand side by side above a plot."""
 
 Result = TypeVar("Result", bound=Measured)
 Draw = Callable[["Axes"], None]
@@ -42,21 +48,42 @@ def gain_plots(comparison: VendorGains, axis: str) -> dict[str, str]:
 def line_plot(
     lines: Sequence[tuple[str, Sequence[float], Sequence[float]]], across: str, up: str, name: str, *, log: bool = False
 ) -> str:
-    """Lines of (label, x, y) as an SVG."""
-    with drawing(6.8, 4.0) as figure:
+    """Lines of (label, x, y) as an SVG; an x of infinity stands at the right end.
+
+    Where few x are drawn, each has its tick. The seventh line has the first one's colour, and another stroke.
+    """
+    columns = _legend_columns([label for label, _, _ in lines])
+    with drawing(6.8, 3.8 + 0.2 * math.ceil(len(lines) / columns)) as figure:
         axes = figure.add_subplot()
         for place, (label, x, y) in enumerate(lines):
-            color, marker = SERIES[place % len(SERIES)], MARKERS[place % len(MARKERS)]
-            axes.plot(x, y, f"{marker}-", color=color, markersize=5, linewidth=1.4, label=label)
+            series, stroke = place % len(SERIES), _STROKES[place // len(SERIES) % len(_STROKES)]
+            axes.plot(
+                [_place(each) for each in x],
+                y,
+                linestyle=stroke,
+                marker=MARKERS[series],
+                color=SERIES[series],
+                markersize=5,
+                linewidth=1.4,
+                label=label,
+            )
         if log:
             axes.set_xscale("log")
-            ticks = sorted({value for _, x, _ in lines for value in x})
-            axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
             axes.minorticks_off()
+        ticks = sorted({value for _, x, _ in lines for value in x})
+        if log or len(ticks) <= _FEW_TICKS:
+            axes.set_xticks(
+                [_place(tick) for tick in ticks], ["∞" if math.isinf(tick) else f"{tick:g}" for tick in ticks]
+            )
         axes.set(xlabel=across, ylabel=up)
         _grid(axes)
-        figure.legend(loc="outside upper left", ncols=3, fontsize=9)
+        figure.legend(loc="outside upper left", ncols=columns, fontsize=9)
         return svg_of(figure, name)
+
+
+def _legend_columns(labels: Sequence[str]) -> int:
+    """As many as have room above a plot."""
+    return max(1, min(4, _LEGEND_LETTERS // (6 + max(map(len, labels)))))
 
 
 def _drawn(draw: Draw, name: str) -> str:
@@ -167,15 +194,18 @@ def _grid(axes: Axes) -> None:
     axes.set_axisbelow(True)
 
 
-def dot_plot(dots: Sequence[tuple[str, float, float | None]], across: str, name: str) -> str:
-    """Dots of (label, ours, reported) as an SVG; hollow what is reported."""
+def dot_plot(dots: Sequence[tuple[str, Estimate, float | None]], across: str, name: str) -> str:
+    """Dots of (label, ours, reported) as an SVG: ours with two standard errors, hollow what is reported."""
     with drawing(6.8, 1.2 + 0.4 * len(dots)) as figure:
         axes = figure.add_subplot()
         for place, (_, ours, reported) in enumerate(dots):
-            axes.plot(ours, place, "o", color=SERIES[0], label="ours" if place == 0 else None)
+            axes.errorbar(ours.mean, place, xerr=whisker(ours.se), fmt="o", color=SERIES[0], linewidth=1.2)
             if reported is not None:
-                label = "reported" if place == 0 else None
-                axes.plot(reported, place, "s", markerfacecolor="none", markeredgecolor=SERIES[1], label=label)
+                axes.plot(reported, place, "s", markerfacecolor="none", markeredgecolor=SERIES[1], zorder=4)
+        spread = any(whisker(ours.se) for _, ours, _ in dots)
+        axes.plot([], [], "o", color=SERIES[0], label="ours, ± 2 standard errors" if spread else "ours")
+        if any(reported is not None for _, _, reported in dots):
+            axes.plot([], [], "s", markerfacecolor="none", markeredgecolor=SERIES[1], label="reported")
         axes.set_yticks(range(len(dots)), [label for label, _, _ in dots])
         axes.set_ylim(len(dots) - 0.4, -0.6)
         axes.set_xlabel(across)

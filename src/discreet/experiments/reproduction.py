@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from discreet.errors import DiscreetError
 from discreet.experiments.drawing import standalone
 from discreet.files import claim_folder, mark_files, replacing_file
+from discreet.version import __version__
 
 
 class Reproduced(ABC):
@@ -42,15 +45,38 @@ class Reproduced(ABC):
             lines += [f"| {' | '.join(row.values())} |" for row in rows]
         return "\n".join([*lines, "", *(f"- {line}" for line in self.conclusions())])
 
-    def save(self, folder: Path) -> None:
-        """Write the table, its figures and the plots."""
+    def save(self, folder: Path) -> list[Path]:
+        """Write the table, its figures and the plots; the paths of the plots."""
+        told = {"discreet": __version__, **self.to_json()}
+        drawn = {f"{name}.svg": standalone(plot) for name, plot in self.plots().items()}
         texts = {
             f"{self.name}.md": self.markdown() + "\n",
-            f"{self.name}.json": json.dumps(self.to_json(), indent=2, ensure_ascii=False) + "\n",
-            **{f"{name}.svg": standalone(plot) for name, plot in self.plots().items()},
+            f"{self.name}.json": json.dumps(told, indent=2, ensure_ascii=False) + "\n",
+            **drawn,
         }
         claim_folder(folder, texts)
         for name, text in texts.items():
             with replacing_file(folder / name) as draft:
                 draft.write_text(text, encoding="utf-8")
         mark_files(folder, texts, texts)
+        return [folder / name for name in drawn]
+
+
+def refuse_other_version(folder: Path, names: Sequence[str]) -> None:
+    """Refuse to put results of these experiments among those of another version, before any work.
+
+    Raises:
+        DiscreetError: It names a file, and its version.
+    """
+    for path in (folder / f"{name}.json" for name in names):
+        if not path.exists():
+            continue
+        try:
+            version = str(json.loads(path.read_text(encoding="utf-8"))["discreet"])
+        except (OSError, ValueError, KeyError, TypeError):
+            version = "another version"
+        if version != __version__:
+            raise DiscreetError(
+                f"{path}: was made by {version}, and this is {__version__}; choose another --out, or say --fresh to"
+                " measure and write all again"
+            )

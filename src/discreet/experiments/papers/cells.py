@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -93,6 +92,7 @@ class Plan:
         log: Whether it is logarithmic.
         panels: Plots that need no training.
         remarks: What must be known to read the result.
+        judged: Verdicts that need no cells.
     """
 
     cells: Sequence[PaperCell]
@@ -101,6 +101,7 @@ class Plan:
     log: bool = False
     panels: Sequence[Panel] = ()
     remarks: Sequence[str] = ()
+    judged: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -113,14 +114,16 @@ class NewsReproduction(Reproduced):
     results: Mapping[Place, MethodResult]
 
     def table(self) -> list[dict[str, str]]:
-        """A row for each cell."""
+        """A row for each cell; printed values only where the paper has some."""
         rows = []
+        any_printed = any(cell.printed for cell in self.plan.cells)
         for cell in self.plan.cells:
             result = self.results[cell.line, cell.x]
             row = {"what": cell.line}
             if self.plan.across:
                 row[self.plan.across] = shown_epsilon(cell.x)
-            row["printed AUC"] = f"{cell.printed['auc']:.4f}" if cell.printed else "–"
+            if any_printed:
+                row["printed AUC"] = f"{cell.printed['auc']:.4f}" if cell.printed else "–"
             row |= {_SHOWN[metric]: str(result.estimate(metric)) for metric in METRICS}
             guarantee = result.guarantee
             row["true ε for life"] = "–" if guarantee is None else shown_epsilon(guarantee.epsilon)
@@ -129,7 +132,7 @@ class NewsReproduction(Reproduced):
 
     def verdicts(self) -> list[str]:
         """Which statements of the paper come out."""
-        return [statement.verdict(self.results) for statement in self.plan.statements]
+        return [*self.plan.judged, *(statement.verdict(self.results) for statement in self.plan.statements)]
 
     def conclusions(self) -> list[str]:
         """Verdicts and remarks."""
@@ -157,7 +160,7 @@ class NewsReproduction(Reproduced):
         }
         if not self.plan.cells:
             return drawn
-        auc = {place: result.estimate("auc").mean for place, result in self.results.items()}
+        auc = {place: result.estimate("auc") for place, result in self.results.items()}
         up = f"AUC on {self.dataset}"
         if not self.plan.across:
             dots = [(cell.line, auc[cell.line, cell.x], cell.printed.get("auc")) for cell in self.plan.cells]
@@ -165,7 +168,7 @@ class NewsReproduction(Reproduced):
         lines = []
         for line in dict.fromkeys(cell.line for cell in self.plan.cells):
             x = [cell.x for cell in self.plan.cells if cell.line == line]
-            lines.append((line, [_drawn_at(each) for each in x], [auc[line, each] for each in x]))
+            lines.append((line, x, [auc[line, each].mean for each in x]))
         return {self.name: line_plot(lines, self.plan.across, up, self.name, log=self.plan.log), **drawn}
 
 
@@ -199,8 +202,3 @@ def training_curve(task: TrainingTask, method: InRounds, seed: int, cache: Measu
     watched = np.asarray(KeptTrainings(cache).train(method, task, seed)["watched"], np.float64)
     cache.put(method.name, key, {"watched": watched})
     return watched
-
-
-def _drawn_at(x: float) -> float:
-    """Where a place stands on an axis; no noise stands at 1,000."""
-    return 1000.0 if math.isinf(x) else x

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from discreet.data.synthetic.world import news_world
@@ -11,7 +11,8 @@ from discreet.experiments.cache import MeasurementCache
 from discreet.experiments.papers import fednewsrec_paper, privaterec_paper
 from discreet.experiments.papers.cells import NewsReproduction, Plan, measure_plan
 from discreet.experiments.papers.scale import Scale, scale_of
-from discreet.methods.method import TrainingTask
+from discreet.experiments.ranking_comparison import trained_by
+from discreet.methods.method import Method, TrainingTask
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,37 @@ class NewsExperiment:
     plan: Callable[[Scale], Plan] | None
 
 
+@dataclass(frozen=True)
+class Work:
+    """How many trainings there are to do, by experiment, and how many seconds of one processor all took; 0: unknown."""
+
+    trainings: Mapping[str, int]
+    seconds: float
+
+
+def work_of(names: Sequence[str], scale: str, seeds: int | None = None) -> Work:
+    """What several experiments have to do if nothing was done before; what two of them share is trained once."""
+    known: set[tuple[Method, float]] = set()
+    trainings, seconds = {}, 0.0
+    for name in names:
+        experiment = NEWS_EXPERIMENTS[name]
+        size = scale_of(experiment.paper, scale)
+        if experiment.plan is None:
+            trainings[name] = len(size.fractions)
+        else:
+            needed = {(trained_by(cell.method), cell.readers) for cell in experiment.plan(size).cells}
+            trainings[name] = len(needed - known) * (seeds or size.seeds)
+            known |= needed
+        seconds += trainings[name] * size.seconds
+    return Work(trainings, seconds)
+
+
 def reproduce_news(
     name: str,
     task: TrainingTask | None,
     scale: str,
     *,
+    text: str = "auto",
     seed: int = 0,
     seeds: int | None = None,
     cache: MeasurementCache,
@@ -35,14 +62,15 @@ def reproduce_news(
 ) -> NewsReproduction:
     """Run a table or figure again: on a task, or at small scale without one on a generated world.
 
-    With several `jobs` trainings go side by side; a curve is one training after the other.
+    `text` is where the title vectors of that world come from. With several `jobs` trainings go side by side; a curve is
+    one training after the other.
     """
     experiment = NEWS_EXPERIMENTS[name]
     size = scale_of(experiment.paper, scale)
     if task is None:
         if not size.world_readers:
             raise DiscreetError(f"--scale {scale} needs the data set that the paper has, such as MINDsmall")
-        task = TrainingTask(news_world(size.world_readers))
+        task = TrainingTask(news_world(size.world_readers), text)
     drawn = range(seed, seed + (seeds or size.seeds))
     if experiment.plan is None:
         return fednewsrec_paper.figure_6(name, task, size, seed, cache)

@@ -102,7 +102,7 @@ def figure_4(scale: Scale) -> Plan:
             ("PrivateRec, ε_t = 10", math.inf),
         )
     )
-    return Plan(cells, statements, "claimed ε_s (∞ at 1,000)", True, remarks=(_NOT_PRINTED, _CLAIMED))
+    return Plan(cells, statements, "claimed ε_s", True, remarks=(_NOT_PRINTED, _CLAIMED))
 
 
 def figure_5(scale: Scale) -> Plan:
@@ -156,7 +156,7 @@ def figure_6(scale: Scale) -> Plan:
             alike=True,
         )
     )
-    return Plan(cells, statements, "claimed ε_t (∞ at 1,000)", True, remarks=(_NOT_PRINTED, _CLAIMED))
+    return Plan(cells, statements, "claimed ε_t", True, remarks=(_NOT_PRINTED, _CLAIMED))
 
 
 def figure_7(scale: Scale) -> Plan:

@@ -21,6 +21,7 @@ class Scale:
         seeds: How often each cell is trained.
         world_readers: How many readers a generated world has, where no data is given; 0 if data must be given.
         fractions: The shares r of FedNewsRec's Figure 6, which its text does not name.
+        seconds: What a training took on average with the generated world, of one processor; 0 if it was never measured.
     """
 
     settings: Mapping[str, Any]
@@ -28,6 +29,7 @@ class Scale:
     seeds: int = 1
     world_readers: int = 0
     fractions: tuple[float, ...] = (0.01, 0.02, 0.05)
+    seconds: float = 0.0
 
     def method(self, name: str, model: str | None = None, **changes: Any) -> Method:
         """A method with the settings of this scale, and some changed (`model__x` is the model's setting x)."""
@@ -47,6 +49,7 @@ _SMALL = Scale(
     },
     {"plm_nr": {"rate": 0.001}},
     world_readers=3000,
+    seconds=25.0,
 )
 
 
