@@ -118,13 +118,18 @@ def test_refuses_settings_that_mean_nothing(settings):
         d.FrontPage(**settings)
 
 
-def test_as_many_clicks_count_as_slates_are_sent(news, task):
-    method = d.FrontPage()
+def test_as_many_clicks_count_as_slates_are_sent_and_the_noise_allows(news, task):
+    method = d.FrontPage(epsilon=100)
     assert method._clicks(task) == method.train(task, 0)["max_clicks"][0]
     train = news.splits["train"]
     often = replace(train, reader=np.zeros_like(train.reader))
     busy = NewsData("busy", news.articles, news.readers, {"train": often, "dev": news.splits["dev"]})
-    assert method._clicks(TrainingTask(busy, "hashed")) == 10
+    often_sent = TrainingTask(busy, "hashed")
+    assert [d.FrontPage(epsilon=e)._clicks(often_sent) for e in (100, math.inf)] == [10, 10]
+    assert d.FrontPage(epsilon=0.1)._clicks(often_sent) == 1
+    some = [d.FrontPage(epsilon=e)._clicks(often_sent) for e in (1, 3, 10)]
+    assert some == sorted(some)
+    assert d.FrontPage(epsilon=0.1, population=10**9)._clicks(often_sent) == 10
     assert d.FrontPage(max_clicks=2)._clicks(task) == 2
     assert "at most 2 clicks a day" in d.FrontPage(max_clicks=2).guarantee({}).mechanism
 

@@ -24,7 +24,15 @@ from discreet.methods.front_page.learnt_weights import learn_weights
 from discreet.methods.front_page.public_articles import PublicArticles
 from discreet.methods.front_page.weight_posterior import WITH_POPULARITY
 from discreet.methods.front_page.weights import PUBLIC_WEIGHTS
-from discreet.methods.front_page.windows import DAY, Log, Window, noise_scale, released_windows
+from discreet.methods.front_page.windows import (
+    DAY,
+    Log,
+    Window,
+    daily_exposure,
+    min_exposure,
+    noise_scale,
+    released_windows,
+)
 from discreet.methods.method import Method, Scores, State, TrainingTask
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 from discreet.privacy.noise import SimulatedNoise
@@ -37,6 +45,7 @@ AUTO = "auto"
 _AUTO_SHARE, _AUTO_LIFE_SHARE = 0.8, 1 / 3
 _MAX_EPSILON = 100.0
 _MAX_CLICKS = 10
+_NOISE_OF_CHANCE = 0.25
 _HEAD, _WEIGHTS, _JUDGES = 5, 6, 7
 
 
@@ -68,8 +77,8 @@ class FrontPage(Method):
         epsilon: ε of a reader's day; with `max_days`, of her life.
         max_days: D, on how many days of her life a reader contributes at most; 0 sets no limit, and ε is for a day.
         delta: δ of the budget for life.
-        max_clicks: k, how many clicks of a reader count a day; 0 takes the mean number of slates that are sent a day to
-            a reader who comes, which is public.
+        max_clicks: k, how many clicks of a reader count a day; 0 chooses by what is public (`_clicks`): as many as
+            slates are sent a day to a reader who comes, but no more than the noise allows.
         window_minutes: How long a window is.
         population: Simulate the noise of so many readers: each reader of the data stands for several, whose clicks are
             the same. What is measured so is a simulation, not a result for the readers at hand. 0 stands for these.
@@ -262,9 +271,21 @@ class FrontPage(Method):
         )
 
     def _clicks(self, task: TrainingTask) -> int:
-        """k, from what is public: how many slates were sent, and who came."""
+        """k, from what is public: how many slates were sent, who came, and how often articles were shown.
+
+        It is the mean number of slates that are sent a day to a reader who comes. Noise grows with k, clicks only of
+        those who click often. So k is 1, or so small that the noise of a cell is about a quarter of what chance is in a
+        day's clicks on an article of mean exposure.
+        """
+        if self.max_clicks:
+            return self.max_clicks
         train = task.data.splits["train"]
-        return self.max_clicks or min(_MAX_CLICKS, max(1, round(len(train) / max(1, _visits(train)))))
+        wanted = min(_MAX_CLICKS, max(1, round(len(train) / max(1, _visits(train)))))
+        if math.isinf(self.daily_epsilon):
+            return wanted
+        chance = math.sqrt(daily_exposure(train) * self._copies(task))
+        allowed = int(_NOISE_OF_CHANCE * chance / min_exposure(self.daily_epsilon))
+        return max(1, min(wanted, allowed))
 
     def _copies(self, task: TrainingTask) -> int:
         """How many readers each reader of the train split stands for."""

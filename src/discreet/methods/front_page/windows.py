@@ -142,6 +142,13 @@ def _exposure(part: Impressions) -> NDArray[np.float64]:
     return np.where(part.clicked, 0.0, each) if part.sampled else each
 
 
+def daily_exposure(part: Impressions) -> float:
+    """The exposure that an article has on a day, the mean over all exposure; it is public."""
+    cell = np.repeat(part.time // DAY, part.slate_sizes) * (int(part.shown.max(initial=0)) + 1) + part.shown
+    summed = np.bincount(np.unique(cell, return_inverse=True)[1], _exposure(part))
+    return float(summed @ summed / max(summed.sum(), 1e-300))
+
+
 def _first_of_day(
     reader: NDArray[np.int64],
     article: NDArray[np.int64],
