@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from discreet.data.news import Impressions
+from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import METRICS, ranking_metrics
 from discreet.experiments.ranking_plots import auc_plot_svg, epsilon_plot_svg
 from discreet.experiments.ranking_results import Comparison, MethodResult
@@ -105,6 +106,15 @@ def test_differences_are_taken_against_the_best_baseline(comparison):
     assert differences[0].endswith("▼")
     assert differences[2].startswith("+")
     assert differences[2].endswith("▲")
+
+
+def test_differences_are_taken_against_a_method_that_is_named(comparison):
+    against = comparison.against("reports")
+    assert (against.reference.method, against.reference.epsilon) == ("reports", math.inf)
+    assert [row.difference[0] for row in rows(against)] == ["-", "-", "-", "–", "-", "-"]
+    assert against.to_json()["reference"] == against.reference.label
+    with pytest.raises(DiscreetError, match="no other to compare with; there are content"):
+        comparison.against("other")
 
 
 def test_a_difference_within_two_standard_errors_has_no_mark():

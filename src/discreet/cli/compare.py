@@ -61,6 +61,9 @@ def compare(
     metrics: Annotated[
         str, typer.Option(help="'accuracy', or 'all': with diversity, coverage and popularity lift of the first five.")
     ] = "accuracy",
+    against: Annotated[
+        str | None, typer.Option(help="Take paired differences from this method, and not from the best baseline.")
+    ] = None,
     readers: Readers = None,
     half: Half = False,
     jobs: Jobs = 1,
@@ -110,6 +113,8 @@ def compare(
         given |= {f"{name}.{key}": value for name in names for key, value in paper.settings_for(name, given).items()}
         budgets = budgets or paper.epsilons
     chosen = list(variants(names, given, budgets))
+    if against is not None and against not in names:
+        raise DiscreetError(f"--against {against}: it is not among the methods that are compared")
     news = readers_who_train(open_with_train(data), readers, half, seed)
     comparison = run_comparison(
         TrainingTask(news, text),
@@ -120,6 +125,7 @@ def compare(
         beyond=metrics == "all",
         jobs=jobs,
     )
+    comparison = comparison if against is None else comparison.against(against)
     save_report(comparison, out, shlex.join(["discreet", *sys.argv[1:]]))
     if as_json:
         print_json(comparison.to_json())

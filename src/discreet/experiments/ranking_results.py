@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import RankingMetrics
 from discreet.evaluation.uncertainty import Difference, Estimate, estimate, paired_difference
 from discreet.experiments.provenance import versions
@@ -107,7 +108,8 @@ class MethodResult:
 class Comparison(Tabular):
     """Methods side by side on one split of one data set.
 
-    `seeds` are those they were trained with, `text` is what made the title vectors.
+    `seeds` are those they were trained with, `text` is what made the title vectors. Differences are taken from the best
+    result of the method `compared_with`; where that is empty, from the best baseline.
     """
 
     dataset: str
@@ -115,6 +117,7 @@ class Comparison(Tabular):
     results: Sequence[MethodResult]
     seeds: Sequence[int] = ()
     text: str = ""
+    compared_with: str = ""
 
     def __post_init__(self) -> None:
         if not self.results:
@@ -136,9 +139,16 @@ class Comparison(Tabular):
 
     @property
     def reference(self) -> MethodResult | None:
-        """The baseline with the best AUC, against which differences are taken; None where there is no baseline."""
-        baselines = [result for result in self.results if result.baseline]
-        return max(baselines, key=lambda result: result.estimate("auc").mean, default=None)
+        """What differences are taken from: the best of that method or of all baselines; None where there is none."""
+        name = self.compared_with
+        some = [result for result in self.results if (result.method == name if name else result.baseline)]
+        return max(some, key=lambda result: result.estimate("auc").mean, default=None)
+
+    def against(self, method: str) -> Comparison:
+        """The same results, with paired differences from this method instead of the best baseline."""
+        if method not in (names := {result.method for result in self.results}):
+            raise DiscreetError(f"there is no {method} to compare with; there are {', '.join(sorted(names))}")
+        return replace(self, compared_with=method)
 
     def records(self) -> list[dict[str, Any]]:
         """A row for each method: means, standard errors, and the terms of its guarantee."""

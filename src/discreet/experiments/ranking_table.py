@@ -120,10 +120,11 @@ def _summary(comparison: Comparison) -> str:
     if reference is None:
         return sentence + "."
     if best is reference:
-        return sentence + ", a baseline: no other method is better."
+        return sentence + (", a baseline: no other method is better." if reference.baseline else ".")
     difference = best.minus(reference, "auc")
     verdict = "more than" if difference.z > 2 else "which is not beyond"
-    return f"{sentence}: {difference} against {reference.label}, the best baseline, {verdict} two standard errors."
+    whose = ", the best baseline," if reference.baseline and not comparison.compared_with else ","
+    return f"{sentence}: {difference} against {reference.label}{whose} {verdict} two standard errors."
 
 
 def figure(text: str) -> str:
