@@ -9,7 +9,7 @@ from discreet.audits.front_page import audited_log
 from discreet.methods.front_page.click_rates import MAX_IDLE, ClickRates
 from discreet.methods.front_page.count_likelihood import CountLikelihood
 from discreet.methods.front_page.exposure_slope import ExposureSlope
-from discreet.methods.front_page.windows import DAY, Log, Window
+from discreet.methods.front_page.windows import DAY, Log, Window, released_windows
 from discreet.privacy.noise import SimulatedNoise, rounded_up
 
 ARTICLES, HOURS = 200, 24
@@ -81,3 +81,5 @@ def test_exposure_of_sampled_slates_does_not_tell_what_was_clicked():
         part = replace(split, sampled=sampled)
         log = Log.of([part], 6, DAY, 0)
         assert log.exposure.sum() == pytest.approx((~part.clicked | (not sampled)).sum() / part.slate_sizes[0])
+        known = {window.exposure_known for window in released_windows(log, DAY, 1.0, 1, 0)}
+        assert known == {not sampled}, "who drew the others is no editor"

@@ -39,7 +39,7 @@ class Window:
         exposure: Of each the sum of 1/C over the slates, of C articles, that it was in since it was last due.
         released: Of each the noised count of clicks.
         likelihood: Of these counts, where it is not always the same.
-        exposure_known: Whether exposure was counted; False where it was estimated.
+        exposure_known: Whether exposure was counted; False where it was estimated, or slates were sampled.
     """
 
     end: int
@@ -108,6 +108,7 @@ class Log:
     click_article: NDArray[np.int64]
     click_reader: NDArray[np.int64]
     readers: int
+    sampled: bool = False
 
     @classmethod
     def of(cls, parts: Sequence[Impressions], readers: int, seconds: int, seed: int, max_clicks: int = 1) -> Log:
@@ -131,9 +132,8 @@ class Log:
         counted = np.flatnonzero(clicked)
         counted = counted[_first_of_day(reader[counted], article[counted], time[counted], seconds, seed, max_clicks)]
         counted = counted[np.argsort(time[counted], kind="stable")]
-        return cls(
-            time[order], article[order], exposure[order], time[counted], article[counted], reader[counted], readers
-        )
+        shows, clicks = (time[order], article[order], exposure[order]), (time[counted], article[counted])
+        return cls(*shows, *clicks, reader[counted], readers, any(part.sampled for part in labelled))
 
 
 def _exposure(part: Impressions) -> NDArray[np.float64]:
@@ -231,7 +231,7 @@ def released_windows(
             for _ in range(copies):
                 sums.contribute_all(task, window, matrix)
             released = sums.collect(task, window).values[: len(due.articles)]
-        yield Window((window + 1) * seconds, due.articles, due.exposure, released, likelihood)
+        yield Window((window + 1) * seconds, due.articles, due.exposure, released, likelihood, not log.sampled)
 
 
 def min_exposure(epsilon: float, max_clicks: int = 1) -> float:
