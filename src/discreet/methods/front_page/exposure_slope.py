@@ -9,8 +9,9 @@ released sums. The prominence of an article with recent exposure E (half of it i
 and of the clicks y where e were expected, with the variance v of noise and chance, the model is y − e = β·e·x. So each
 article gives A = Σ e²x²/v and B = Σ e·x·(y − e)/v over its windows, and β = ΣB/ΣA. An article's windows are not
 independent, since its own appeal is in all of them; articles are. So the variance of ΣB is ΣB² over articles, and that
-has the noise in it, too. β counts from three standard deviations on, shrunk towards 0 by a normal prior; below that
-exposure says nothing. All of it is computed from released sums and public exposure.
+has the noise in it, too. β counts if it is three standard deviations above 0, shrunk by a normal prior; else exposure
+says nothing. A slope below 0 would be the age of what was shown for long, which recency has. All of it is computed from
+released sums and public exposure.
 """
 
 from __future__ import annotations
@@ -61,9 +62,9 @@ class ExposureSlope:
 
     @property
     def beta(self) -> float:
-        """The slope, or 0 where it could be chance."""
+        """The slope, or 0 where it could be chance, or what is shown more is clicked less."""
         a, b, variance = (self.dropped + summed_up(self.by_article)).tolist()
-        if abs(b) <= _DEVIATIONS * variance**0.5:
+        if b <= _DEVIATIONS * variance**0.5:
             return 0.0
         return float(b / a * _PRIOR_VARIANCE / (_PRIOR_VARIANCE + variance / a**2))
 
