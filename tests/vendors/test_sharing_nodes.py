@@ -37,7 +37,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Ratings for which weak privacy shows directions of taste: four rounds."""
+    """Ratings for which weak privacy shows directions of taste: five rounds."""
     return write_csv(ratings_world(2500, 60, 75_000, seed=5), tmp_path_factory.mktemp("vendors") / "large.csv")
 
 
@@ -56,7 +56,7 @@ def assert_same(first: Sequence[Answered], second: Sequence[Answered]) -> None:
 def test_plain_sum_secure_sum_and_nodes_give_the_same_totals(large: Path, tmp_path: Path) -> None:
     job = job_for(large, VENDORS, 20.0)
     plain = in_process(large, job)
-    assert [type(a.round) for a in plain] == [Opening, Opening, Pairs, Projections]
+    assert [type(a.round) for a in plain] == [Opening, Opening, Pairs, Projections, Projections]
 
     sources = np.random.SeedSequence(job.seed).spawn(VENDORS)
     vendors = [Vendor(r, job.budget, SimulatedNoise(s)) for r, s in zip(parts(large, VENDORS), sources, strict=True)]
