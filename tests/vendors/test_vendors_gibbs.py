@@ -221,6 +221,12 @@ def test_recommends_the_best_items_that_are_not_rated(world, fitted):
     assert sorted(everything.tolist()) == list(range(ITEMS))
 
 
+def test_small_data_are_sampled_longer():
+    assert GibbsMF.for_size(30_000) == GibbsMF(12, 300, 60)
+    assert GibbsMF.for_size(30_001) == GibbsMF(12, 100, 20)
+    assert GibbsMF.for_size(500, 2, 10) == GibbsMF(2, 10, 2)
+
+
 def test_mistakes_are_refused(world, fitted):
     with pytest.raises(ValueError, match="burn_in"):
         GibbsMF(iterations=5, burn_in=5)
