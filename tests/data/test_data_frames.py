@@ -1,12 +1,15 @@
 """Data sets from tables in memory."""
 
+import re
 from datetime import UTC, datetime
 
 import numpy as np
 import polars as pl
 import pytest
+from scipy.sparse import csr_array
 
 from discreet.data.frames import news_from_frames, ratings_from_frame
+from discreet.data.open import open_purchases, open_ratings
 from discreet.errors import DiscreetError
 
 DAY = 86_400
@@ -95,7 +98,41 @@ def test_ratings_from_a_frame():
     assert ratings.items.ids == ["x", "y"]
     assert np.array_equal(ratings.value, [1, 5, 3])
     assert ratings.scale == (1.0, 5.0)
-    with pytest.raises(DiscreetError, match="twice"):
+    with pytest.raises(DiscreetError, match="a second time"):
         ratings_from_frame({"user": [1, 1], "item": [2, 2], "rating": [3, 4]})
     with pytest.raises(DiscreetError, match="outside the scale"):
         ratings_from_frame({"user": [1], "item": [2], "rating": [9]}, scale=(1, 5))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"rating": [4, None, 5]}, "row 1: 'rating' is None, not a finite number"),
+        ({"rating": [4, "good", 5]}, "row 1: 'rating' is 'good', not a finite number"),
+        ({"userId": [1, 2, None]}, "row 2: has no 'user'"),
+        ({"movieId": [7, float("nan"), 9]}, "row 1: has no 'item'"),
+        ({"userId": [1, 2, 1], "movieId": [7, 8, 7]}, "row 2: user 1 rates item 7 a second time (first in row 0)"),
+        ({"userId": [], "movieId": [], "rating": []}, "there is none"),
+    ],
+)
+def test_a_bad_row_of_ratings_is_named(change, words):
+    columns = {"userId": [1, 2, 3], "movieId": [7, 8, 9], "rating": [4, 3, 5]} | change
+    with pytest.raises(DiscreetError, match=re.escape(words)):
+        ratings_from_frame(columns)
+
+
+def test_columns_have_the_names_that_they_may_have_in_a_file():
+    ratings = open_ratings(pl.DataFrame({"userId": [2**40, 5], "movieId": ["x", "y"], "rating": [0.5, 5.0]}))
+    assert (ratings.users, ratings.scale) == ([str(2**40), "5"], (0.5, 5.0))
+    orders = {"customer": ["c", "c", "d"], "sku": ["s", "s", "t"], "quantity": [1, 2, 1]}
+    bought = open_purchases(orders | {"when": ["2024-03-01T10:00:00", "2024-03-02", 1709290000]})
+    assert bought.value.tolist() == [1.0, 3.0]
+    assert bought.time.tolist() == [1709290000, 1709337600]
+    with pytest.raises(DiscreetError, match=r"row 2: 'count' is 0, not above 0"):
+        open_purchases(orders | {"quantity": [1, 2, 0]})
+
+
+def test_a_sparse_matrix_is_opened_and_an_array_is_refused():
+    assert open_ratings(csr_array(np.eye(3))).users == ["0", "1", "2"]
+    with pytest.raises(DiscreetError, match="cannot read a ndarray; give a path"):
+        open_ratings(np.eye(3))

@@ -92,7 +92,7 @@ def test_the_world_has_popular_items_users_with_one_item_and_repeats():
 def test_a_frame_of_purchases():
     purchases = Purchases.from_frame({"user": [1, 1, 2], "item": ["x", "x", "y"]})
     assert pairs(purchases) == {("1", "x"): 2.0, ("2", "y"): 1.0}
-    with pytest.raises(DiscreetError, match="'count' must hold numbers above 0"):
+    with pytest.raises(DiscreetError, match="row 0: 'count' is 0, not above 0"):
         Purchases.from_frame({"user": [1], "item": ["x"], "count": [0]})
 
 

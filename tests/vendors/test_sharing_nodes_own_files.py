@@ -81,3 +81,12 @@ def test_partitions_by_the_command_line(files, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["settings"]["dealing"] == "overlap=0.5"
     assert run([*arguments, "--partition", "colour", "--out", str(tmp_path / "b")]) == 2
     assert "a partition is random" in capsys.readouterr().err
+
+
+def test_a_file_that_is_given_twice_is_no_second_vendor(files, tmp_path, capsys):
+    folder = tmp_path / "nodes"
+    for command in (["compare"], ["share", "--nodes-folder", str(folder)]):
+        twice = ["vendors", *command, *given([files[0], files[1], files[0]]), "--epsilon", "5"]
+        assert run([*twice, "--out", str(tmp_path / "out")]) == 2
+        assert "vendors 1 and 3 (vendor-0, vendor-0) have the very same data" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

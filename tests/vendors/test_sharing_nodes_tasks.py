@@ -214,6 +214,8 @@ def test_a_job_comes_back_as_it_was(
     job = ShareJob(name, epsilon, delta, 0, tuple(sorted(nodes)), tuple(items), (0.5, 5.0), seed)
     assert ShareJob.from_bytes(job.to_bytes()) == job
     assert job.to_bytes().count(b"\n") == 1
+    before = replace(job, format=3)
+    assert ShareJob.from_bytes(before.to_bytes()) == before, "releases of version 0.5 are read"
 
 
 @pytest.mark.parametrize(
@@ -221,6 +223,8 @@ def test_a_job_comes_back_as_it_was(
     [
         ("kind", "train"),
         ("format", 1),
+        ("format", 5),
+        ("format", 3.0),
         ("promise", "ε = 0.1"),
         ("name", "n" * 201),
         ("seed", 2**63),

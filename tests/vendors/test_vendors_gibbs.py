@@ -152,6 +152,25 @@ def test_precision_is_learnt_for_each_group():
     assert np.mean(spread[50:], axis=0) == pytest.approx(np.array([[0.2] * 4, [2.0] * 4]), rel=0.15)
 
 
+def test_many_features_that_say_nothing_do_not_shrink_one_of_another_kind():
+    rng = np.random.default_rng(6)
+    features = rng.normal(size=(60, 31))
+    rows = np.column_stack((np.zeros(60), 1.5 * features[:, 30])) + rng.normal(size=(60, 2))
+    kinds = np.zeros(31, np.int32)
+    kinds[30] = 1
+    found = {}
+    for name, given in {"one": None, "the same": np.zeros(31, np.int32), "two": kinds}.items():
+        draws, hyper = np.random.default_rng(1), ItemHyper(features, np.zeros(60, np.int32), 2, given)
+        samples = []
+        for _ in range(400):
+            hyper.draw(draws, rows)
+            samples.append(hyper.weights[1:, 1])
+        found[name] = np.mean(samples[50:], axis=0)
+    assert (found["one"] == found["the same"]).all()
+    assert found["two"][30] > found["one"][30] + 0.02
+    assert np.square(found["two"][:30]).sum() < np.square(found["one"][:30]).sum()
+
+
 def test_wishart_draws_have_the_known_mean():
     rng = np.random.default_rng(6)
     residuals = rng.normal(size=(40, 3)) * [0.5, 1, 2]
@@ -202,6 +221,12 @@ def test_recommends_the_best_items_that_are_not_rated(world, fitted):
     assert sorted(everything.tolist()) == list(range(ITEMS))
 
 
+def test_small_data_are_sampled_longer():
+    assert GibbsMF.for_size(30_000) == GibbsMF(12, 300, 60)
+    assert GibbsMF.for_size(30_001) == GibbsMF(12, 100, 20)
+    assert GibbsMF.for_size(500, 2, 10) == GibbsMF(2, 10, 2)
+
+
 def test_mistakes_are_refused(world, fitted):
     with pytest.raises(ValueError, match="burn_in"):
         GibbsMF(iterations=5, burn_in=5)
@@ -215,6 +240,8 @@ def test_mistakes_are_refused(world, fitted):
         QUICK.fit(world[2], prior=bias_known(0.0, 1.0, item=ITEMS))
     with pytest.raises(ValueError, match="deviations"):
         bias_known(0.0, 0.0)
+    with pytest.raises(ValueError, match="kinds need a number"):
+        ItemPrior(np.zeros((3, 2)), np.zeros(3, np.int32), kinds=np.zeros(3, np.int32))
     with pytest.raises(ValueError, match="user must be"):
         fitted.predict(np.array([USERS]), np.array([0]))
     with pytest.raises(ValueError, match="user must be"):

@@ -93,3 +93,9 @@ def test_the_example_of_the_documentation_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     exec(compile(example, str(page), "exec"), {})
     assert capsys.readouterr().out.count("Scored") == 10 + 5 + 3
+
+
+def test_a_frame_is_not_fitted_but_opened_first():
+    with pytest.raises(DiscreetError, match=r"fit needs ratings, not a DataFrame: discreet.open_ratings"):
+        d.Gibbs().fit(pd.DataFrame(COLUMNS))
+    assert len(d.open_ratings(pd.DataFrame(COLUMNS))) == len(COLUMNS["user"])

@@ -53,6 +53,7 @@ def test_weak_privacy_asks_for_directions_and_strong_privacy_for_biases_only(ven
         Opening,
         Pairs,
         Projections,
+        Projections,
     ]
 
 

@@ -173,7 +173,7 @@ def _transcript(
 def _question(asked: Round) -> bytes:
     parts: list[bytes] = [type(asked).__name__.encode(), repr(asked.share).encode()]
     if isinstance(asked, Opening):
-        parts.append(asked.emphasis.tobytes())
+        parts += [asked.emphasis.tobytes(), asked.offset.tobytes()]
     if isinstance(asked, Pairs):
         parts += [asked.offset.tobytes(), asked.popular.tobytes()]
     if isinstance(asked, Projections):

@@ -9,6 +9,8 @@ Without `split`, the last day is `dev` and all before it `train`.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from itertools import chain
@@ -64,19 +66,26 @@ def news_from_frames(articles: Any, impressions: Any, *, name: str = "frames") -
 
 
 def ratings_from_frame(frame: Any, *, scale: tuple[float, float] | None = None, name: str = "frame") -> Ratings:
-    """Ratings from a table with `user`, `item` and `rating`, and perhaps `time`; `scale` is the lowest and highest."""
-    frame = _Table(frame, "ratings")
-    users = [str(user) for user in frame.column("user")]
-    items = [str(item) for item in frame.column("item")]
-    value = np.asarray(frame.column("rating"), np.float32)
-    if not len(value) or not np.isfinite(value).all():
-        raise DiscreetError("ratings: 'rating' must hold finite numbers, one at least")
+    """Ratings from a table with `user`, `item` and `rating`, and perhaps `time`; `scale` is the lowest and highest.
+
+    Columns may have the other names that they may have in a file, such as `userId` and `movieId`.
+    """
+    from discreet.data.formats.ratings_file import NAMES
+
+    frame = _Table(frame, "ratings", NAMES)
+    users, items = frame.names("user"), frame.names("item")
+    value = frame.numbers("rating").astype(np.float32)
+    if not len(value):
+        raise DiscreetError("ratings: there is none")
     given = frame.optional("time")
     time = np.full(len(value), -1, np.int64) if given is None else _seconds("ratings", "time", given)
     user_number = {user: number for number, user in enumerate(dict.fromkeys(users))}
     item_number = {item: number for number, item in enumerate(dict.fromkeys(items))}
-    if len(set(zip(users, items, strict=True))) < len(users):
-        raise DiscreetError("ratings: a user rates an item twice; keep one of them")
+    first: dict[tuple[str, str], int] = {}
+    for row, pair in enumerate(zip(users, items, strict=True)):
+        if first.setdefault(pair, row) != row:
+            again = f"rates item {pair[1]} a second time (first in row {first[pair]}); keep one of them"
+            raise DiscreetError(f"ratings, row {row}: user {pair[0]} {again}")
     return Ratings(
         name=name,
         user=np.array([user_number[user] for user in users], np.int32),
@@ -132,13 +141,16 @@ def _checked_scale(value: NDArray[np.float32], scale: tuple[float, float] | None
 
 def purchases_from_frame(frame: Any, *, name: str = "frame") -> Purchases:
     """Purchases from a table with `user` and `item`, and perhaps `count` and `time`; repeated ones are added up."""
-    frame = _Table(frame, "purchases")
-    users = [str(user) for user in frame.column("user")]
-    items = [str(item) for item in frame.column("item")]
-    counts = frame.optional("count")
-    count = np.ones(len(users)) if counts is None else np.asarray(counts, np.float64)
-    if not len(users) or not (np.isfinite(count) & (count > 0)).all():
-        raise DiscreetError("purchases: there must be one at least, and 'count' must hold numbers above 0")
+    from discreet.data.formats.purchases_file import COLUMNS
+
+    frame = _Table(frame, "purchases", COLUMNS)
+    users, items = frame.names("user"), frame.names("item")
+    count = np.ones(len(users)) if frame.optional("count") is None else frame.numbers("count")
+    if not len(users):
+        raise DiscreetError("purchases: there is none")
+    if not (count > 0).all():
+        row = int(np.argmin(count > 0))
+        raise DiscreetError(f"purchases, row {row}: 'count' is {count[row]:g}, not above 0")
     given = frame.optional("time")
     time = np.full(len(users), -1, np.int64) if given is None else _seconds("purchases", "time", given)
     user_number = {user: number for number, user in enumerate(dict.fromkeys(users))}
@@ -179,8 +191,9 @@ def _articles(frame: _Table) -> Articles:
 class _Table:
     """A frame under its name in messages; frames of polars and pandas and dictionaries are asked in the same way."""
 
-    def __init__(self, frame: Any, name: str) -> None:
-        self._frame, self.name = frame, name
+    def __init__(self, frame: Any, name: str, also: Mapping[str, Sequence[str]] | None = None) -> None:
+        """`also` has other names that columns may have, in small letters only."""
+        self._frame, self.name, self._also = frame, name, also or {}
         self._columns = [str(column) for column in (frame if isinstance(frame, Mapping) else frame.columns)]
 
     def column(self, name: str) -> list[Any]:
@@ -193,10 +206,40 @@ class _Table:
 
     def optional(self, name: str) -> list[Any] | None:
         """A column as a list, or None where there is none."""
-        if name not in self._columns:
+        plain = [re.sub(r"[^a-z]", "", column.lower()) for column in self._columns]
+        found = (
+            [name]
+            if name in self._columns
+            else [self._columns[plain.index(other)] for other in self._also.get(name, ()) if other in plain]
+        )
+        if not found:
             return None
-        column = self._frame[name]
+        column = self._frame[found[0]]
         return list(column.to_list() if hasattr(column, "to_list") else column)
+
+    def names(self, name: str) -> list[str]:
+        """A column of ids as texts; none may be missing."""
+        values = self.column(name)
+        missing = next((row for row, value in enumerate(values) if value is None or value != value), None)
+        if missing is not None:
+            raise DiscreetError(f"{self.name}, row {missing}: has no '{name}'")
+        return [str(value) for value in values]
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """A column of finite numbers."""
+        values = self.column(name)
+        found = np.array([_number(value) for value in values], np.float64)
+        if not np.isfinite(found).all():
+            row = int(np.argmin(np.isfinite(found)))
+            raise DiscreetError(f"{self.name}, row {row}: '{name}' is {values[row]!r}, not a finite number")
+        return found
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def _seconds(table: str, name: str, values: Iterable[Any], missing: int | None = None) -> NDArray[np.int64]:
@@ -211,6 +254,10 @@ def _second(table: str, name: str, row: int, value: Any, missing: int | None) ->
         return int(datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp())
     if value is None and missing is not None:
         return missing
+    try:
+        return _second(table, name, row, datetime.fromisoformat(value), missing)
+    except (TypeError, ValueError):
+        pass
     try:
         return int(value)
     except (TypeError, ValueError, OverflowError):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from discreet.data.archive import is_archive
 from discreet.data.clicks import NEGATIVES
@@ -16,7 +18,7 @@ from discreet.data.formats.purchases_file import read_purchases
 from discreet.data.news import NewsData
 from discreet.data.purchases import LIKED, Purchases
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError
+from discreet.errors import DiscreetError, InputError
 
 
 def open_news(path: Path | str, *, negatives: int = NEGATIVES, seed: int = 0) -> NewsData:
@@ -45,9 +47,16 @@ def open_with_train(path: Path) -> NewsData:
     return news
 
 
-def open_ratings(path: Path | str) -> Ratings:
-    """Read ratings: an official MovieLens zip or folder, a table with user, item and rating, or a registered format."""
-    path = Path(path)
+def open_ratings(path: Path | str | Any) -> Ratings:
+    """Read ratings: an official MovieLens zip or folder, a table with user, item and rating, or a registered format.
+
+    A table in memory (polars, pandas, a dictionary of columns) or a scipy sparse matrix is taken as it is.
+    """
+    if _is_table(path):
+        return Ratings.from_frame(path)
+    if hasattr(path, "tocoo"):
+        return Ratings.from_sparse(path)
+    path = _path(path)
     found = recognise(path)
     if isinstance(found, RatingsFormat):
         return found.read(path)
@@ -56,14 +65,17 @@ def open_ratings(path: Path | str) -> Ratings:
     return read_ratings(path)  # which says what the file lacks
 
 
-def open_purchases(path: Path | str, *, threshold: float = LIKED) -> Purchases:
+def open_purchases(path: Path | str | Any, *, threshold: float = LIKED) -> Purchases:
     """Read implicit feedback: purchases, clicks or likes.
 
     Args:
-        path: A csv file with user and item, and perhaps count and time; Globo's clicks; or any ratings.
+        path: A csv file with user and item, and perhaps count and time; Globo's clicks; any ratings; or a table of
+            purchases in memory (polars, pandas, a dictionary of columns).
         threshold: The rating from which on a rated item counts as liked, where `path` holds ratings.
     """
-    path = Path(path)
+    if _is_table(path):
+        return Purchases.from_frame(path)
+    path = _path(path)
     found = recognise(path)
     if isinstance(found, PurchasesFormat):
         return found.read(path)
@@ -83,6 +95,18 @@ def open_purchases(path: Path | str, *, threshold: float = LIKED) -> Purchases:
 def open_feedback(path: Path | str) -> Ratings:
     """Read what a vendor has: purchases, if that is what the columns say, and ratings otherwise."""
     return open_purchases(path) if isinstance(recognise(Path(path)), PurchasesFormat) else open_ratings(path)
+
+
+def _is_table(source: object) -> bool:
+    return isinstance(source, Mapping) or hasattr(source, "columns")
+
+
+def _path(source: Path | str) -> Path:
+    try:
+        return Path(source)
+    except TypeError:
+        kind = type(source).__name__
+        raise DiscreetError(f"cannot read a {kind}; give a path, a table (polars, pandas) or a sparse matrix") from None
 
 
 def _refuse_overlap(path: Path, data: NewsData) -> None:

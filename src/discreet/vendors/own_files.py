@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
@@ -53,10 +54,13 @@ def on_one_catalogue(files: Sequence[Ratings]) -> tuple[list[Ratings], Matching]
     """The vendors' ratings with items numbered alike, on the widest of their scales, and what matched.
 
     Raises:
-        DiscreetError: there are fewer than two vendors, or no item is at two of them.
+        DiscreetError: there are fewer than two vendors, two are the same, or no item is at two of them.
     """
     if len(files) < 2:
         raise DiscreetError(f"{len(files)} vendor has nobody to share with; give at least 2 files with --vendor")
+    for (number, one), (later, other) in combinations(enumerate(files, 1), 2):
+        if _same(one, other):
+            raise DiscreetError(f"vendors {number} and {later} ({one.name}, {other.name}) have the very same data")
     owners = Counter(name for vendor in files for name in vendor.items.ids)
     place = {name: number for number, name in enumerate(owners)}
     if max(owners.values()) < 2:
@@ -84,6 +88,16 @@ def on_one_catalogue(files: Sequence[Ratings]) -> tuple[list[Ratings], Matching]
     everywhere = sum(count == len(files) for count in owners.values())
     what = "purchases" if isinstance(files[0], Purchases) else "ratings"
     return parts, Matching(matched, everywhere, len(owners), sum(count > 1 for count in seen.values()), what)
+
+
+def _same(one: Ratings, other: Ratings) -> bool:
+    """Whether two files are one that was given twice."""
+    return (
+        len(one) == len(other)
+        and list(one.users) == list(other.users)
+        and list(one.items.ids) == list(other.items.ids)
+        and all(np.array_equal(getattr(one, part), getattr(other, part)) for part in ("user", "item", "value", "time"))
+    )
 
 
 def together(parts: Sequence[Ratings]) -> Ratings:

@@ -55,6 +55,10 @@ class Gibbs:
 
     def fit(self, ratings: Ratings) -> Recommender:
         """Sample the posterior."""
+        if not isinstance(ratings, Ratings):
+            raise DiscreetError(
+                f"fit needs ratings, not a {type(ratings).__name__}: discreet.open_ratings(…) makes them"
+            )
         model = GibbsMF.for_size(len(ratings), self.rank, self.iterations)
         prior = local_prior(ratings) if self.features else None
         return Recommender.of(model.fit(ratings, prior=prior, seed=self.seed), ratings)

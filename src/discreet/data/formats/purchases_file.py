@@ -28,9 +28,20 @@ from discreet.errors import InputError
 
 COLUMNS = {
     "user": (*NAMES["user"], "customer", "customerid", "visitor", "visitorid", "session", "sessionid"),
-    "item": (*NAMES["item"], "sku", "article", "articleid", "track", "trackid", "book", "bookid", "clickarticleid"),
+    "item": (
+        *NAMES["item"],
+        "sku",
+        "article",
+        "articleid",
+        "track",
+        "trackid",
+        "book",
+        "bookid",
+        "clickarticleid",
+        "stockcode",
+    ),
     "count": ("count", "quantity", "purchases", "clicks", "plays"),
-    "time": (*NAMES["time"], "date", "datetime"),
+    "time": (*NAMES["time"], "date", "datetime", "when", "orderdate", "purchasedate", "createdat"),
     "rating": NAMES["rating"],
 }
 PURCHASES, ITEMS = "purchases.csv", "items.csv"

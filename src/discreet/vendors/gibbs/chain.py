@@ -47,7 +47,7 @@ class Chain:
         """γ_u: how many times the precision of noise a user's own is."""
         self._user_errors, self._item_errors = np.zeros(users), np.zeros(items)
         groups = np.unique(prior.groups[self.active_items], return_inverse=True)[1].astype(np.int32)
-        self._hyper = ItemHyper(prior.features[self.active_items], groups, size)
+        self._hyper = ItemHyper(prior.features[self.active_items], groups, size, prior.kinds)
         self._observed, self._nothing = known_rows(prior.pseudo, item, items, size), known_rows(None, user, users, size)
         self._measured = _measured_rows(self._observed, rated, self._hyper)
         self._user_mean, self._user_group = np.zeros((users, size)), np.zeros(users, np.int32)

@@ -29,7 +29,9 @@ _WORTH_A_THREAD = 10_000_000
 """Multiplications in an iteration from which on more threads than one are worth their waiting for each other."""
 _RANKS = ((300_000, 12), (3_000_000, 16), (math.inf, 24))
 """Factors by the number of ratings. On MovieLens 100K with ten vendors 8, 16 and 24 differ by less than 0.003."""
-_ITERATIONS = 100
+_ITERATIONS = ((30_000, 300), (math.inf, 100))
+"""Iterations by the number of ratings: a small chain varies more, and costs less. With 300 the errors of a hundred
+vendors of MovieLens 1M are 0.9322 instead of 0.9337, and with a release at ε = 10 0.8681 instead of 0.8723."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,8 @@ class GibbsMF:
     def for_size(cls, ratings: int, rank: int | None = None, iterations: int | None = None) -> GibbsMF:
         """As many factors and iterations as so many ratings are worth, where they are not given."""
         rank = next(factors for most, factors in _RANKS if ratings <= most) if rank is None else rank
-        iterations = _ITERATIONS if iterations is None else iterations
+        if iterations is None:
+            iterations = next(number for most, number in _ITERATIONS if ratings <= most)
         return cls(rank, iterations, iterations // 5)
 
     def in_words(self) -> str:

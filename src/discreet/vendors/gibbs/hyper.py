@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
@@ -38,15 +40,19 @@ def _half_precision(rng: np.random.Generator, residuals: Matrix) -> Matrix:
 class ItemHyper:
     """W, of one row for the intercept and one for each feature, and Λ of each group, given some items' rows.
 
-    W has independent entries N(0, 1/τ), with one τ for biases and one for factors, both Gamma(1, 1); the intercept's
-    entries have a fixed small precision.
+    W has independent entries N(0, 1/τ), with one τ for biases and one for factors of each kind of features, all
+    Gamma(1, 1); the intercept's entries have a fixed small precision.
 
     W is normal with the precision A: V ↦ Σ_g F_gᵀF_g V Λ_g + τ∘V. A is never formed. A right-hand side with the
     covariance A around the mean's is drawn (Papandreou and Yuille, 2010), and conjugate gradients solve for W. Grams
     and their eigenvectors are computed once, so that an iteration costs a few products of small matrices.
     """
 
-    def __init__(self, features: Matrix, groups: NDArray[np.int32], size: int) -> None:
+    def __init__(
+        self, features: Matrix, groups: NDArray[np.int32], size: int, kinds: NDArray[np.int32] | None = None
+    ) -> None:
+        kinds = np.zeros(features.shape[1], np.int32) if kinds is None else kinds
+        self._kinds = [1 + np.flatnonzero(kinds == kind) for kind in range(int(kinds.max(initial=0)) + 1)]
         self.features = np.column_stack((np.ones(len(features)), features))
         self.groups = groups
         self.members = [np.flatnonzero(groups == group) for group in range(int(groups.max(initial=0)) + 1)]
@@ -71,9 +77,9 @@ class ItemHyper:
 
     def _draw_weights(self, rng: np.random.Generator, items: Matrix, halves: Matrix) -> None:
         prior = np.full(self.weights.shape, _INTERCEPT_PRECISION)
-        for part in (slice(0, 1), slice(1, None)):
-            learnt = self.weights[1:, part]
-            prior[1:, part] = rng.gamma(1 + learnt.size / 2, 1 / (1 + np.square(learnt).sum() / 2))
+        for part, rows in product((slice(0, 1), slice(1, None)), self._kinds):
+            learnt = self.weights[rows, part]
+            prior[rows, part] = rng.gamma(1 + learnt.size / 2, 1 / (1 + np.square(learnt).sum() / 2))
         noise = rng.standard_normal((len(halves), *self.weights.shape))
         sums = [part.T @ items[rows] for part, rows in zip(self._of_group, self.members, strict=True)]
         wanted = (np.stack(sums) @ self.precision + self._roots @ noise @ halves.transpose(0, 2, 1)).sum(axis=0)

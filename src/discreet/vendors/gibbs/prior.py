@@ -57,12 +57,19 @@ class ItemPrior:
     groups: NDArray[np.int32]
     """The group of each item, from 0."""
     pseudo: PseudoObservations | None = None
+    kinds: NDArray[np.int32] | None = None
+    """The kind of each feature, from 0 (by default all are of one): the weights of a kind have a precision of their
+    own, so that many features that say little of taste do not shrink the few that say much."""
 
     def __post_init__(self) -> None:
         if self.features.ndim != 2 or self.groups.shape != self.features.shape[:1]:
             raise ValueError("features need a row, and groups a number, for each item")
         if not np.isfinite(self.features).all():
             raise ValueError("features must be finite")
+        if self.kinds is not None and (
+            self.kinds.shape != self.features.shape[1:] or (len(self.kinds) and self.kinds.min() < 0)
+        ):
+            raise ValueError("kinds need a number from 0 for each feature")
         if len(self.groups) and self.groups.min() < 0:
             raise ValueError("groups are numbered from 0")
 

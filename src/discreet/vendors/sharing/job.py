@@ -47,6 +47,7 @@ class ShareJob:
         threshold: The rating from which on a rated item counts as liked, where purchases are shared and a vendor has
             ratings.
         aggregation: How vendors' answers are summed.
+        format: Of the description. Releases of format 3 are read as before; its projections use 200 items at most.
     """
 
     name: str
@@ -60,6 +61,7 @@ class ShareJob:
     feedback: Feedback = "explicit"
     threshold: float = LIKED
     aggregation: Aggregation = "secure sum"
+    format: int = versions.SHARING_JOB
 
     def __post_init__(self) -> None:
         _ = self.budget
@@ -93,7 +95,7 @@ class ShareJob:
 
     def to_bytes(self) -> bytes:
         """One line of JSON. What users are promised is a part of it, so that all vendors of a sum have agreed on it."""
-        values = (KIND, versions.SHARING_JOB, self.name, float(self.epsilon), float(self.delta), self.colluders)
+        values = (KIND, self.format, self.name, float(self.epsilon), float(self.delta), self.colluders)
         lists = (list(self.nodes), list(self.items), [float(end) for end in self.scale], self.seed)
         told = (self.feedback, float(self.threshold), self.aggregation, str(self.guarantee()))
         fields = dict(zip(_FIELDS, (*values, *lists, *told), strict=True))
@@ -112,8 +114,9 @@ class ShareJob:
             raise DiscreetError("the job's description is not JSON") from error
         if not isinstance(fields, dict) or fields.get("kind") != KIND:
             raise DiscreetError("the job is not one of vendors' sharing")
-        if fields.get("format") != versions.SHARING_JOB:
-            raise DiscreetError(f"the job has format {fields.get('format')}; this version knows {versions.SHARING_JOB}")
+        if fields.get("format") not in versions.SHARING_JOBS_READ:
+            known = " and ".join(map(str, versions.SHARING_JOBS_READ))
+            raise DiscreetError(f"the job has format {fields.get('format')}; this version knows {known}")
         if list(fields) != _FIELDS or not _typed(fields):
             raise DiscreetError("the job's description is not as vendors write it")
         job = cls(
@@ -128,6 +131,7 @@ class ShareJob:
             feedback=fields["feedback"],
             threshold=fields["threshold"],
             aggregation=fields["aggregation"],
+            format=fields["format"],
         )
         if job.to_bytes() != description:
             raise DiscreetError("the job's description is not as vendors write it")
@@ -151,7 +155,7 @@ def _typed(fields: dict[str, Any]) -> bool:
         isinstance(fields["name"], str)
         and all(isinstance(fields[key], str) for key in ("feedback", "aggregation"))
         and all(type(fields[key]) is float and math.isfinite(fields[key]) for key in ("epsilon", "delta", "threshold"))
-        and type(fields["colluders"]) is int
+        and all(type(fields[key]) is int for key in ("colluders", "format"))
         and _list_of(fields["nodes"], int)
         and _list_of(fields["items"], str)
         and _list_of(scale, float)

@@ -105,7 +105,7 @@ def _read(kind: int, feedback: Feedback, share: float, reader: RoundReader, size
             _check(2 <= popular <= min(plan.POPULAR, items))
             return Pairs(share, reader.offset(), reader.places(popular))
         case "explicit", 3:
-            _check(2 <= popular <= min(plan.POPULAR, items) and 1 <= rank <= plan.MAX_DIRECTIONS)
+            _check(2 <= popular <= min(plan.KNOWN, items) and 1 <= rank <= plan.MAX_DIRECTIONS)
             offset, chosen = reader.offset(), reader.places(popular)
             return Projections(share, Directions(offset, chosen, reader.basis(popular, rank), reader.emphasis()))
         case "implicit", 4:
