@@ -39,7 +39,29 @@ def test_where_prominent_articles_are_clicked_more_they_rank_higher(scale):
     assert 0.3 < rates.exposure_slope.beta < 1.2
     most, least = exposures().argmax(), exposures().argmin()
     assert rates.log_rate(np.array([most]))[0] > rates.log_rate(np.array([least]))[0] + 0.5
-    assert rates.log_rate(np.array([ARTICLES]))[0] < -0.5, "one that was never shown has no prominence"
+
+
+def test_an_article_that_no_sum_has_had_is_as_prominent_as_the_mean():
+    effect = learnt(0.5).exposure_slope.effect()
+    assert effect[-1] == pytest.approx(effect[:-1].mean())
+    assert effect[:-1].min() < effect[-1] - 0.5
+
+
+def test_an_article_that_was_followed_before_exposure_was_known_is_as_prominent_as_the_mean():
+    rates, old = learnt(0.5), np.array([ARTICLES])
+    rates.update(Window((HOURS + 1) * 3600, old, np.ones(1), np.ones(1, np.int64), exposure_known=False))
+    effect = rates.exposure_slope.effect()
+    assert effect[-2] == effect[-1] == pytest.approx(effect[:-2].mean())
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e-80, 1.0, 1e80])
+def test_a_slope_is_finite_whatever_the_size_of_exposure(size):
+    rates = ClickRates(CountLikelihood(1.0), np.zeros((ARTICLES, 1)))
+    for hour in range(1, 4):
+        shown = exposures() * size
+        rates.update(Window(hour * 3600, np.arange(ARTICLES), shown, np.full(ARTICLES, 5)))
+    assert np.isfinite(rates.log_rate(np.arange(ARTICLES))).all()
+    assert np.isfinite(rates.exposure_slope.effect()).all()
 
 
 @pytest.mark.parametrize("scale", [0.0, 2.0])
@@ -72,7 +94,7 @@ def test_what_was_learnt_of_exposure_is_kept_and_older_runs_are_read():
 
 
 def test_nothing_is_known_of_a_site_without_exposure():
-    assert ExposureSlope().effect().tolist() == [0.0]
+    assert ExposureSlope.of_nothing().effect().tolist() == [0.0]
 
 
 def test_exposure_of_sampled_slates_does_not_tell_what_was_clicked():

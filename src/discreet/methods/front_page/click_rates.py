@@ -62,7 +62,7 @@ class ClickRates:
         self._shown = np.zeros(0, np.int64)
         self._level = np.zeros(3)  # of all articles together: slates, released clicks, variance of the noise
         self._slope = np.zeros(text.shape[1])
-        self.exposure_slope = ExposureSlope()
+        self.exposure_slope = ExposureSlope.of_nothing()
 
     def log_rate(self, articles: NDArray[np.integer]) -> Floats:
         """The mean of θ of each article: of its posterior, or of the prior where it was not shown yet."""
@@ -136,7 +136,7 @@ class ClickRates:
         self._slope = np.asarray(np.linalg.solve(moments, text.T @ (weight * (clicks / expected - 1))), np.float64)
 
     def _prior(self, articles: NDArray[np.integer]) -> Floats:
-        """What text and recent exposure tell of θ; an article that no sum has had has no exposure (its row is -1)."""
+        """What text and recent exposure tell of θ. The row of an article that no sum has had is -1: the last effect."""
         by_text = np.clip(self._text[articles] @ self._slope, -_MAX_PRIOR, _MAX_PRIOR)
         return np.asarray(by_text + self.exposure_slope.effect()[self._row[articles]])
 
@@ -161,12 +161,10 @@ class ClickRates:
         self._evidence, self._sums = state["evidence"].copy(), state["sums"].copy()
         self._level, self._slope = state["level"].copy(), state["slope"].copy()
         self._row[self._article] = np.arange(len(self._article))
-        self.exposure_slope.follow(len(self._article))
-        if "exposed" in state:  # not in what version 0.5 learnt
-            self.exposure_slope.by_article, self.exposure_slope.dropped = (
-                state["exposed"].copy(),
-                state["exposed_before"].copy(),
-            )
+        if "exposed" in state:
+            self.exposure_slope = ExposureSlope(state["exposed"].copy(), state["exposed_before"].copy())
+        else:  # version 0.5 learnt nothing of exposure
+            self.exposure_slope = ExposureSlope.of_nothing(len(self._article))
 
 
 def known_rates(learnt: ClickRates, windows: Iterable[Window], impressions: Impressions, seconds: int) -> Floats:

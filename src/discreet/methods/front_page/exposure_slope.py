@@ -11,6 +11,9 @@ article gives A = Σ e²x²/v and B = Σ e·x·(y − e)/v over its windows, and
 independent, since its own appeal is in all of them; articles are. So the variance of ΣB is ΣB² over articles, and that
 has the noise in it, too. β counts from three standard deviations on, shrunk towards 0 by a normal prior; below that
 exposure says nothing. All of it is computed from released sums and public exposure.
+
+An article of which no exposure is known is as prominent as the mean of those that are followed. With E = 0 it would be
+the least prominent of all; where slates follow the scores, many a good new article would then hardly be shown.
 """
 
 from __future__ import annotations
@@ -34,13 +37,18 @@ _MAX_EFFECT = 2.0
 class ExposureSlope:
     """What is known of β, and the recent exposure of each article that is followed.
 
-    Attributes:
+    Args:
         by_article: A row for each article: recent exposure, A and B.
         dropped: ΣA, ΣB and ΣB² of articles that are followed no more.
     """
 
-    def __init__(self) -> None:
-        self.by_article, self.dropped = np.zeros((0, 3)), np.zeros(3)
+    def __init__(self, by_article: Floats, dropped: Floats) -> None:
+        self.by_article, self.dropped = by_article, dropped
+
+    @classmethod
+    def of_nothing(cls, articles: int = 0) -> ExposureSlope:
+        """Before the first sum; so many articles are followed."""
+        return cls(np.zeros((articles, 3)), np.zeros(3))
 
     def forget(self, hours: float, alive: NDArray[np.bool_]) -> None:
         """Let the past lose weight, and follow only the articles that are `alive`."""
@@ -63,26 +71,31 @@ class ExposureSlope:
     def beta(self) -> float:
         """The slope, or 0 where it could be chance."""
         a, b, variance = (self.dropped + summed_up(self.by_article)).tolist()
-        if abs(b) <= _DEVIATIONS * variance**0.5:
+        if b * b <= _DEVIATIONS**2 * variance:
             return 0.0
-        return float(b / a * _PRIOR_VARIANCE / (_PRIOR_VARIANCE + variance / a**2))
+        return float(a * b * _PRIOR_VARIANCE / (a * a * _PRIOR_VARIANCE + variance))
 
     def effect(self) -> Floats:
         """What prominence adds to the log rate: of each article that is followed, and last of one that is not."""
         beta, exposure = self.beta, np.append(self.by_article[:, 0], 0.0)
-        return np.clip(beta * _prominence(exposure), -_MAX_EFFECT, _MAX_EFFECT) if beta else np.zeros(len(exposure))
+        known = exposure > 0
+        if not beta or not known.any():
+            return np.zeros(len(exposure))
+        x = _prominence(exposure)
+        return np.clip(beta * np.where(known, x, x[known].mean()), -_MAX_EFFECT, _MAX_EFFECT)
 
 
 def summed_up(by_article: Floats) -> Floats:
-    """ΣA, ΣB and ΣB², of articles that are followed no more."""
+    """ΣA, ΣB and ΣB² over some articles."""
     a, b = by_article[:, 1], by_article[:, 2]
     return np.array([a.sum(), b.sum(), b @ b])
 
 
 def _prominence(exposure: Floats) -> Floats:
-    """x, of all exposure that there is."""
+    """x of each article; `exposure` is that of all."""
     total = float(exposure.sum())
     if not total:
         return np.zeros(len(exposure))
-    x = np.log(exposure * (total / float(exposure @ exposure)) + _LEAST)
-    return np.asarray(x - float(exposure @ x) / total)
+    share = exposure / total
+    x = np.log(share / float(share @ share) + _LEAST)
+    return np.asarray(x - float(share @ x))
