@@ -68,14 +68,17 @@ class Recency(Baseline):
         """Minus the log of the age in hours."""
         moment = np.repeat(impressions.time, impressions.slate_sizes)
         published = task.data.articles.published[impressions.shown]
-        first_shown = known.shows(task.data.splits.values()).first(impressions.shown, moment)
+        first_shown = known.public_shows(task.data.splits.values()).first(impressions.shown, moment)
         since = np.where(published >= 0, np.minimum(published, moment), first_shown)
         return -np.log1p((moment - since) / 3600.0)
 
 
 @dataclass(frozen=True)
 class Exposure(Baseline):
-    """What was shown most lately comes first. No click has a part in it: it ranks as the publisher's own slates do."""
+    """What was shown most lately comes first: it ranks as the publisher's own slates do.
+
+    No click has a part in it where a site sent the slates. Where slates were sampled it says what was drawn.
+    """
 
     hours: float = 12.0
     name = "exposure"
