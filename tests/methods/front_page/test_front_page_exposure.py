@@ -4,12 +4,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests_support import make_articles, make_impressions, make_news
 
 from discreet.audits.front_page import audited_log
+from discreet.data.public_catalogue import PublicCatalogue
+from discreet.data.shown_articles import ShownArticles
+from discreet.methods.baselines import Exposure, Recency
 from discreet.methods.front_page.click_rates import MAX_IDLE, ClickRates
 from discreet.methods.front_page.count_likelihood import CountLikelihood
 from discreet.methods.front_page.exposure_slope import ExposureSlope
+from discreet.methods.front_page.front_page import FrontPage
+from discreet.methods.front_page.head_articles import HeadArticles
+from discreet.methods.front_page.held import Held
+from discreet.methods.front_page.public_articles import PublicArticles
+from discreet.methods.front_page.subcategories import Subcategories
 from discreet.methods.front_page.windows import DAY, Log, Window
+from discreet.methods.method import TrainingTask
 from discreet.privacy.noise import SimulatedNoise, rounded_up
 
 ARTICLES, HOURS = 200, 24
@@ -95,6 +105,50 @@ def test_what_was_learnt_of_exposure_is_kept_and_older_runs_are_read():
 
 def test_nothing_is_known_of_a_site_without_exposure():
     assert ExposureSlope.of_nothing().effect().tolist() == [0.0]
+
+
+def sampled_log(clicks):
+    """Two days of slates of three articles that are always the same, and a fourth that was clicked."""
+    public, own, slates = np.random.default_rng(0), np.random.default_rng(clicks), 80
+    others = np.stack([public.choice(20, 3, replace=False) for _ in range(slates)])
+    taken = 20 + own.integers(0, 10, (slates, 1))
+    shown = np.concatenate((others, taken), axis=1)
+    part = make_impressions(shown.tolist(), [[0, 0, 0, 1]] * slates, time=np.arange(slates) * (2 * DAY // slates))
+    part = replace(part, reader=public.integers(0, 6, slates).astype(np.int32), sampled=True)
+    articles = make_articles([f"title {i % 7} of {i % 11}" for i in range(30)])
+    sections = [f"s{i % 4}" for i in range(30)]
+    articles = replace(articles, categories=[f"c{i % 3}" for i in range(30)], subcategories=sections)
+    return replace(make_news(articles, train=part), readers=[str(i) for i in range(6)])
+
+
+def public_side(clicks):
+    """All that is made of slates before the first sum, and what is due in each window."""
+    data = sampled_log(clicks)
+    task, shown = TrainingTask(data, "hashed"), ShownArticles.of(data)
+    public, head = PublicArticles.of(task), HeadArticles.of(task)
+    found = [public.vectors, public.share, public.text, np.array(public.unit), head.basis, head.centre]
+    found += [Subcategories.of(task).share, shown.first_shown, shown.times_shown, PublicCatalogue.of(data).times_shown]
+    asked = replace(data.splits["train"], shown=np.zeros_like(data.splits["train"].shown))
+    found += [Recency().score(task, {}, asked, 0), Exposure().score(task, {}, asked, 0)]
+    for window in FrontPage(window_minutes=360).windows(task, 0):
+        assert not window.exposure_known
+        found += [window.articles, window.exposure]
+    return found
+
+
+def test_nothing_public_is_made_from_the_clicks_of_sampled_slates():
+    for one, other in zip(public_side(1), public_side(2), strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_a_click_that_was_not_due_on_its_day_is_not_held_into_the_next():
+    """In a sampled slate the click has no exposure. Held, clicks of two days would be in one contribution."""
+    held = Held(3, 1.0)
+    held.add(np.array([0]), np.ones(1), np.array([1]), np.array([0]))
+    assert held.due(closes_day=True).articles.tolist() == [0]
+    held.add(np.array([1]), np.ones(1), np.array([1]), np.array([0]))
+    due = held.due(closes_day=True)
+    assert (due.articles.tolist(), due.click_cell.tolist()) == ([1], [0])
 
 
 def test_exposure_of_sampled_slates_does_not_tell_what_was_clicked():

@@ -17,6 +17,9 @@ from discreet.methods.baselines.conditional_logit import fit_choice_weights
 from discreet.methods.baselines.similarity import history_similarity
 from discreet.methods.method import Method, Scores, State, TrainingTask
 
+_MAX_HOURS = 87_660
+"""Ten years."""
+
 
 class Baseline(Method):
     """A ranking that promises no privacy: clicks are simply collected."""
@@ -84,8 +87,8 @@ class Exposure(Baseline):
     name = "exposure"
 
     def __post_init__(self) -> None:
-        if not self.hours > 0:
-            raise DiscreetError(f"exposure: hours must be above 0, not {self.hours}")
+        if not 0 < self.hours <= _MAX_HOURS:
+            raise DiscreetError(f"exposure: hours must be above 0 and at most {_MAX_HOURS}, not {self.hours}")
 
     def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
         """Log of how often each article was shown in the last hours; a show of its own is a prior."""

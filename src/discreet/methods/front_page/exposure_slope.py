@@ -92,7 +92,7 @@ def summed_up(by_article: Floats) -> Floats:
 
 
 def _prominence(exposure: Floats) -> Floats:
-    """x of each article; `exposure` is that of all."""
+    """Of each article x; `exposure` is that of all."""
     total = float(exposure.sum())
     if not total:
         return np.zeros(len(exposure))
