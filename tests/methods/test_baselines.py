@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from tests_support import make_articles, make_impressions, make_news
 
+from discreet.errors import DiscreetError
 from discreet.evaluation.metrics import ranking_metrics
 from discreet.methods.baselines import Combined, Content, Exposure, Popularity, Random, Recency
 from discreet.methods.method import TrainingTask
+from discreet.methods.method_registry import make_method
 
 TITLES = [
     "football match tonight",
@@ -120,6 +122,26 @@ def test_exposure_counts_what_was_shown_in_the_last_hours_before_each_impression
     task = TrainingTask(make_news(make_articles(TITLES), train=impressions), "hashed")
     found = Exposure().score(task, {}, impressions, 0)
     assert np.exp(found).round().tolist() == [1, 1, 2, 1, 3, 2, 3, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "value", "problem"),
+    [
+        ("exposure", "hours", 0, "hours must be above 0"),
+        ("exposure", "hours", float("inf"), "hours must be above 0 and at most 87660"),
+        ("exposure", "hours", "long", "hours is a number"),
+        ("combined", "exposure", "maybe", "exposure is true or false, not 'maybe'"),
+        ("combined", "exposure", 1, "exposure is true or false, not '1'"),
+    ],
+)
+def test_a_wrong_setting_is_refused(name, setting, value, problem):
+    with pytest.raises(DiscreetError, match=problem):
+        make_method(name, {setting: value})
+
+
+def test_words_say_whether_exposure_is_combined():
+    found = [make_method("combined", {"exposure": word}) for word in ("true", "False", True, False)]
+    assert found == [Combined(exposure=yes) for yes in (True, False, True, False)]
 
 
 def test_exposure_of_sampled_slates_says_nothing_of_clicks():

@@ -38,7 +38,7 @@ def learnt_in_a_loop(shares_of):
         odds = np.exp(appeal[shown])
         place = (odds.cumsum(axis=1) > rng.random((READERS, 1)) * odds.sum(axis=1, keepdims=True)).argmax(axis=1)
         clicks = np.bincount(shown[np.arange(READERS), place], minlength=ARTICLES)
-        rates.update(Window(window * WINDOW, rows, shares_of(base) * READERS, clicks))
+        rates.update(Window(window * WINDOW, rows, shares_of(base) * READERS, clicks, exposure_known=False))
     return np.corrcoef(rates.log_rate(rows), appeal)[0, 1], np.corrcoef(rates.log_rate(rows), fresh)[0, 1]
 
 

@@ -3,8 +3,8 @@
 - One aggregator's share of a window, by the exact probabilities of its noise.
 - A reader's whole day: how far the shipped bounding lets a reader's log move all sums of the day, whatever she clicks.
 - The weights' sum of a day: how long in L1 the shipped clipping lets a reader's contribution be.
-- The head's sum: how long the shipped code lets a reader's contribution be, from all her slates of all days, whatever
-  she reads and clicks; and how often she is in it.
+- The head's sum: how long the shipped code lets a reader's contribution be, from her history and all her slates of all
+  days, whatever she reads and clicks; and how often she is in it.
 - The head's judges: how long in L1 a judge's contribution is, from all her slates.
 - Non-interference: with the released sums fixed, what everybody else is shown does not depend on a reader's clicks.
 """
@@ -45,7 +45,8 @@ def audited_log(clicks: int | None, seed: int = 1) -> NewsData:
     """Two days of a small site. Reader 0 comes every two hours; all others' clicks are always the same.
 
     Args:
-        clicks: The seed of reader 0's clicks and history, any number of them in a slate; None for none at all.
+        clicks: The seed of reader 0's clicks and history, any number of them in a slate; None for no click at all, and
+            a history of one article.
         seed: Of everything else.
     """
     public, own = np.random.default_rng(seed), np.random.default_rng(clicks)
@@ -57,7 +58,8 @@ def audited_log(clicks: int | None, seed: int = 1) -> NewsData:
     mine = reader == 0
     clicked[mine] = False if clicks is None else own.random((mine.sum(), _SLATE)) < own.choice((0.1, 0.5, 1.0))
     histories[mine] = 0 if clicks is None else own.integers(0, _ARTICLES, (mine.sum(), 3))
-    starts = 3 * np.arange(len(times))
+    starts, sizes = 3 * np.arange(len(times)), np.full(len(times), 3)
+    sizes[mine] = 1 if clicks is None else own.integers(0, 4, mine.sum())
     split = Impressions(
         reader=reader,
         time=times,
@@ -66,7 +68,7 @@ def audited_log(clicks: int | None, seed: int = 1) -> NewsData:
         clicked=clicked.ravel(),
         timeline=histories.ravel(),
         history_start=starts,
-        history_stop=starts + 3,
+        history_stop=starts + sizes,
     )
     titles = [f"title {i % 5} of {i % 3}" for i in range(_ARTICLES)]
     empty = [""] * _ARTICLES
@@ -203,7 +205,7 @@ def _register() -> None:
     register(Audit("front_page", setting, Status.PROVED, 1.0, WeightsCost(1.0)))
     setting = "the sum of a day of weights and a head's directions, ε=1, exact"
     register(Audit("front_page", setting, Status.PROVED, 1.0, WeightsCost(1.0, directions=8)))
-    setting = "the head, all slates of a teacher, ε=1, δ=1e-6, exact"
+    setting = "the head, history and all slates of a teacher, ε=1, δ=1e-6, exact"
     register(Audit("front_page", setting, Status.PROVED, 1.0, HeadCost(1.0, 1e-6)))
     register(Audit("front_page", "a judge of the head, ε=1, exact", Status.PROVED, 1.0, JudgeCost(1.0)))
     log = Log.of([audited_log(0).splits["train"]], _READERS, _HOUR, seed=0)

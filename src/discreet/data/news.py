@@ -53,6 +53,7 @@ class Impressions:
     is `timeline[history_start[i]:history_stop[i]]`, oldest click first, possibly empty.
     `labelled` is False for a test set whose clicks were never published; `clicked` is then all False. `sampled` is True
     where a log has clicks alone, and others were drawn to go with each: what was clicked then says what is in a slate.
+    That such a slate is there, and which others were drawn, counts as public, as it is where a site sends slates.
     """
 
     reader: NDArray[np.int32]
@@ -83,6 +84,16 @@ class Impressions:
     def impression_of_shown(self) -> NDArray[np.int64]:
         """For each shown article, the number of its impression."""
         return np.repeat(np.arange(len(self)), self.slate_sizes)
+
+    @property
+    def is_public(self) -> Flags:
+        """For each shown article, whether everybody may know that it was shown; in a sampled slate the click is not."""
+        return ~self.clicked if self.sampled else np.ones(len(self.shown), np.bool_)
+
+    @property
+    def public_shown(self) -> NDArray[np.int32]:
+        """What everybody may know was shown, slate after slate."""
+        return self.shown[self.is_public]
 
     def history(self, i: int) -> NDArray[np.int32]:
         """The articles that the reader of impression `i` had clicked before it, oldest first."""

@@ -34,7 +34,7 @@ class PublicCatalogue:
     @classmethod
     def of(cls, news: NewsData) -> PublicCatalogue:
         """The public side of a data set. Of its impressions only the slates of the train split are used."""
-        return cls(news.articles, np.bincount(news.splits["train"].shown, minlength=len(news.articles)))
+        return cls(news.articles, np.bincount(news.splits["train"].public_shown, minlength=len(news.articles)))
 
     @classmethod
     def read(cls, path: Path) -> PublicCatalogue:

@@ -37,8 +37,8 @@ class ShownArticles:
         first, times = np.full(count, np.iinfo(np.int64).max), np.zeros(count, np.int64)
         latest = 0
         for part in data.splits.values():
-            np.minimum.at(first, part.shown, part.time[part.impression_of_shown])
-            times += np.bincount(part.shown, minlength=count)
+            np.minimum.at(first, part.public_shown, part.time[part.impression_of_shown[part.is_public]])
+            times += np.bincount(part.public_shown, minlength=count)
             latest = max(latest, int(part.time.max(initial=0)))
         published = data.articles.published
         never = np.where(published >= 0, published, latest)

@@ -100,7 +100,7 @@ class TrainingTask:
     @cached_property
     def _public(self) -> tuple[TextVectors, NDArray[np.float32]]:
         shown = np.zeros(len(self.data.articles), np.bool_)
-        shown[self.data.splits["train"].shown] = True
+        shown[self.data.splits["train"].public_shown] = True
         return self._centred(np.arange(len(shown)), shown, self.centre)
 
     def _centred(

@@ -46,24 +46,29 @@ _RETIRED = {("front_page", "head_quantile")}
 
 def make_method(name: str, settings: Mapping[str, Any] | None = None) -> Method:
     """The method called `name`, with `settings` in place of its defaults."""
-    settings = settings or {}
+    settings = dict(settings or {})
     known = setting_names(name)
     for setting in settings:
         if not has_setting(name, setting):
             has = f"it has {', '.join(known)}" if known else "it has none"
             raise DiscreetError(f"{name} has no setting '{setting}'; {has}")
         if setting in known:
-            _check_kind(name, setting, settings[setting])
+            settings[setting] = _of_kind(name, setting, settings[setting])
     return METHODS[name](**fields_of(METHODS[name], settings))
 
 
-def _check_kind(name: str, setting: str, value: Any) -> None:
-    """Refuse a word where the setting is a number, and a fraction where it is a whole number."""
+def _of_kind(name: str, setting: str, value: Any) -> Any:
+    """The value, if it is of the setting's kind: no word for a number, no fraction for a whole number."""
     kind = get_type_hints(METHODS[name])[setting]
+    if kind is bool and isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    if kind is bool and not isinstance(value, bool):
+        raise DiscreetError(f"{name}: {setting} is true or false, not '{value}'")
     if kind is int and not isinstance(value, int):
         raise DiscreetError(f"{name}: {setting} is a whole number, not '{value}'")
     if kind in (float, float | None) and isinstance(value, str):
         raise DiscreetError(f"{name}: {setting} is a number, not '{value}'")
+    return value
 
 
 def has_setting(name: str, setting: str) -> bool:

@@ -4,12 +4,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests_support import make_articles, make_impressions, make_news
 
 from discreet.audits.front_page import audited_log
+from discreet.data.public_catalogue import PublicCatalogue
+from discreet.data.shown_articles import ShownArticles
+from discreet.methods.baselines import Exposure, Recency
 from discreet.methods.front_page.click_rates import MAX_IDLE, ClickRates
 from discreet.methods.front_page.count_likelihood import CountLikelihood
 from discreet.methods.front_page.exposure_slope import ExposureSlope
+from discreet.methods.front_page.front_page import FrontPage
+from discreet.methods.front_page.head_articles import HeadArticles
+from discreet.methods.front_page.held import Held
+from discreet.methods.front_page.public_articles import PublicArticles
+from discreet.methods.front_page.subcategories import Subcategories
 from discreet.methods.front_page.windows import DAY, Log, Window, released_windows
+from discreet.methods.method import TrainingTask
 from discreet.privacy.noise import SimulatedNoise, rounded_up
 
 ARTICLES, HOURS = 200, 24
@@ -19,13 +29,13 @@ def exposures(seed=0):
     return np.random.default_rng(seed).lognormal(0, 1, ARTICLES)
 
 
-def learnt(slope, scale=0.0, seed=0, *, known=True):
+def learnt(slope, scale=0.0, seed=0, *, known=True, hours=HOURS):
     """What a day of sums tells of a site where the click rate grows with exposure, and articles differ besides."""
     random, noise, exposure = np.random.default_rng(seed), SimulatedNoise(seed), exposures()
     rate = exposure**slope * random.lognormal(0, 0.5, ARTICLES)
     rate /= (exposure * rate).sum() / exposure.sum()
     rates = ClickRates(CountLikelihood(scale), np.zeros((ARTICLES + 1, 1)))
-    for hour in range(1, HOURS + 1):
+    for hour in range(1, hours + 1):
         clicks = random.poisson(exposure * rate)
         if scale:
             clicks += sum(noise.discrete_laplace(rounded_up(scale), ARTICLES) for _ in range(2))
@@ -39,7 +49,37 @@ def test_where_prominent_articles_are_clicked_more_they_rank_higher(scale):
     assert 0.3 < rates.exposure_slope.beta < 1.2
     most, least = exposures().argmax(), exposures().argmin()
     assert rates.log_rate(np.array([most]))[0] > rates.log_rate(np.array([least]))[0] + 0.5
-    assert rates.log_rate(np.array([ARTICLES]))[0] < -0.5, "one that was never shown has no prominence"
+
+
+def test_an_article_that_no_sum_has_had_is_as_prominent_as_the_mean():
+    effect = learnt(0.5).exposure_slope.effect()
+    assert effect[-1] == pytest.approx(effect[:-1].mean())
+    assert effect[:-1].min() < effect[-1] - 0.5
+
+
+def test_an_article_that_was_followed_before_exposure_was_known_is_as_prominent_as_the_mean():
+    rates, old = learnt(0.5), np.array([ARTICLES])
+    rates.update(Window((HOURS + 1) * 3600, old, np.ones(1), np.ones(1, np.int64), exposure_known=False))
+    effect = rates.exposure_slope.effect()
+    assert effect[-2] == effect[-1] == pytest.approx(effect[:-2].mean())
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e-80, 1.0, 1e80])
+def test_a_slope_is_finite_whatever_the_size_of_exposure(size):
+    rates = ClickRates(CountLikelihood(1.0), np.zeros((ARTICLES, 1)))
+    for hour in range(1, 4):
+        shown = exposures() * size
+        rates.update(Window(hour * 3600, np.arange(ARTICLES), shown, np.full(ARTICLES, 5)))
+    assert np.isfinite(rates.log_rate(np.arange(ARTICLES))).all()
+    assert np.isfinite(rates.exposure_slope.effect()).all()
+
+
+def test_whether_prominence_counts_is_decided_when_a_day_closes():
+    rates, first = learnt(0.5), learnt(0.5, hours=HOURS - 1)
+    assert first.exposure_slope.beta == 0 < rates.exposure_slope.beta
+    before = rates.exposure_slope.beta
+    rates.update(Window((HOURS + 1) * 3600, np.arange(ARTICLES), exposures(), np.zeros(ARTICLES, np.int64)))
+    assert rates.exposure_slope.beta == before
 
 
 def test_where_prominent_articles_are_clicked_less_exposure_counts_for_nothing():
@@ -61,6 +101,7 @@ def test_articles_that_are_shown_no_more_still_tell_of_the_site():
     before = rates.exposure_slope.beta
     rates.update(Window(HOURS * 3600 + MAX_IDLE + 3600, np.array([ARTICLES]), np.ones(1), np.array([1])))
     assert len(rates.exposure_slope.by_article) == 1
+    rates.exposure_slope.settle()
     assert rates.exposure_slope.beta == pytest.approx(before, rel=0.05)
 
 
@@ -69,14 +110,64 @@ def test_what_was_learnt_of_exposure_is_kept_and_older_runs_are_read():
     again, older = (ClickRates(CountLikelihood(0.0), np.zeros((ARTICLES + 1, 1))) for _ in range(2))
     again.restore(rates.state())
     assert np.array_equal(again.log_rate(everything), rates.log_rate(everything))
-    older.restore({name: value for name, value in rates.state().items() if not name.startswith("exposed")})
+    older.restore(
+        {
+            name: value
+            for name, value in rates.state().items()
+            if name not in ("exposed", "exposed_before", "prominence")
+        }
+    )
     assert older.exposure_slope.beta == 0
     older.update(Window((HOURS + 1) * 3600, np.arange(ARTICLES), exposures(), np.ones(ARTICLES, np.int64)))
     assert np.isfinite(older.log_rate(everything)).all()
 
 
 def test_nothing_is_known_of_a_site_without_exposure():
-    assert ExposureSlope().effect().tolist() == [0.0]
+    assert ExposureSlope.of_nothing().effect().tolist() == [0.0]
+
+
+def sampled_log(clicks):
+    """Two days of slates of three articles that are always the same, and a fourth that was clicked."""
+    public, own, slates = np.random.default_rng(0), np.random.default_rng(clicks), 80
+    others = np.stack([public.choice(20, 3, replace=False) for _ in range(slates)])
+    taken = 20 + own.integers(0, 10, (slates, 1))
+    shown = np.concatenate((others, taken), axis=1)
+    part = make_impressions(shown.tolist(), [[0, 0, 0, 1]] * slates, time=np.arange(slates) * (2 * DAY // slates))
+    part = replace(part, reader=public.integers(0, 6, slates).astype(np.int32), sampled=True)
+    articles = make_articles([f"title {i % 7} of {i % 11}" for i in range(30)])
+    sections = [f"s{i % 4}" for i in range(30)]
+    articles = replace(articles, categories=[f"c{i % 3}" for i in range(30)], subcategories=sections)
+    return replace(make_news(articles, train=part), readers=[str(i) for i in range(6)])
+
+
+def public_side(clicks):
+    """All that is made of slates before the first sum, and what is due in each window."""
+    data = sampled_log(clicks)
+    task, shown = TrainingTask(data, "hashed"), ShownArticles.of(data)
+    public, head = PublicArticles.of(task), HeadArticles.of(task)
+    found = [public.vectors, public.share, public.text, np.array(public.unit), head.basis, head.centre]
+    found += [Subcategories.of(task).share, shown.first_shown, shown.times_shown, PublicCatalogue.of(data).times_shown]
+    asked = replace(data.splits["train"], shown=np.zeros_like(data.splits["train"].shown))
+    found += [Recency().score(task, {}, asked, 0), Exposure().score(task, {}, asked, 0)]
+    for window in FrontPage(window_minutes=360).windows(task, 0):
+        assert not window.exposure_known
+        found += [window.articles, window.exposure]
+    return found
+
+
+def test_nothing_public_is_made_from_the_clicks_of_sampled_slates():
+    for one, other in zip(public_side(1), public_side(2), strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_a_click_that_was_not_due_on_its_day_is_not_held_into_the_next():
+    """In a sampled slate the click has no exposure. Held, clicks of two days would be in one contribution."""
+    held = Held(3, 1.0)
+    held.add(np.array([0]), np.ones(1), np.array([1]), np.array([0]))
+    assert held.due(closes_day=True).articles.tolist() == [0]
+    held.add(np.array([1]), np.ones(1), np.array([1]), np.array([0]))
+    due = held.due(closes_day=True)
+    assert (due.articles.tolist(), due.click_cell.tolist()) == ([1], [0])
 
 
 def test_exposure_of_sampled_slates_does_not_tell_what_was_clicked():

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests_support import make_impressions
 
 import discreet as d
 from discreet.audits.front_page import audited_log
@@ -21,7 +22,7 @@ from discreet.methods.front_page.head import (
     learn_head,
     matched,
 )
-from discreet.methods.front_page.head_articles import HeadArticles, topic_rows
+from discreet.methods.front_page.head_articles import SIZE, HeadArticles, topic_rows
 from discreet.methods.front_page.head_contribution import LENGTH, head_contributions, read_together
 from discreet.methods.front_page.head_judges import SENSITIVITY, UNIT, judge_contributions, judged, judges
 from discreet.methods.front_page.subcategories import Subcategories
@@ -67,6 +68,37 @@ def test_what_others_contribute_does_not_depend_on_a_reader():
     assert not one[0].any(), "she read one article, and clicked on none"
     assert len(one) == len(other) > 1
     assert all(np.array_equal(one[reader], other[reader]) for reader in one if reader)
+
+
+@pytest.mark.parametrize("size", [1e-45, 1e-20, 1.0, 1e20])
+def test_no_reader_is_longer_than_1_whatever_the_vectors_the_history_and_the_slates(size):
+    """Nor does what she contributes depend on others."""
+    random, lattice = np.random.default_rng(0), head_lattice(1.0)
+    vectors = (size * random.normal(size=(40, SIZE))).astype(np.float32)
+    vectors[:5], vectors[5:10], vectors[10:15] = 0.0, vectors[5], -vectors[15:20]
+    articles = HeadArticles(np.zeros((1, SIZE), np.float32), np.zeros(SIZE, np.float32), (), vectors)
+    slates = [[7], [3], [1, 2, 30], [20, 21], [22, 23, 24], [5, 6, 7], [10, 15], [30, 31, 32]]
+    clicked = [[1], [1], [0, 0, 0], [1, 1], [0, 1, 0], [1, 0, 0], [1, 0], [0, 0, 1]]
+    histories = [
+        [],
+        [9],
+        [9] * 50,
+        [0, 1, 2],
+        [10, 15],
+        [5, 6, 7, 8],
+        [*range(15)],
+        random.integers(0, 40, 5000).tolist(),
+    ]
+    played = make_impressions(slates * 8, clicked * 8, histories=[history for history in histories for _ in range(8)])
+    played = replace(played, reader=random.integers(0, 30, len(played)).astype(np.int32))
+    scores = 300 * random.normal(size=len(played.shown))
+    rows = np.concatenate(list(head_contributions(played, articles, scores)))
+    for reader, row in zip(np.unique(played.reader), rows, strict=True):
+        assert sum(number**2 for number in lattice.integers(row).tolist()) <= lattice.unit**2
+        assert not row.any() or np.linalg.norm(row) == pytest.approx(1)
+        mine = played.reader == reader
+        (alone,) = head_contributions(played.select(mine), articles, scores[np.repeat(mine, played.slate_sizes)])
+        assert np.array_equal(alone[0], row)
 
 
 def test_what_is_read_together_is_the_sum_over_pairs_of_articles():

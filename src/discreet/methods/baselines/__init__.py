@@ -17,6 +17,9 @@ from discreet.methods.baselines.conditional_logit import fit_choice_weights
 from discreet.methods.baselines.similarity import history_similarity
 from discreet.methods.method import Method, Scores, State, TrainingTask
 
+_MAX_HOURS = 87_660
+"""Ten years."""
+
 
 class Baseline(Method):
     """A ranking that promises no privacy: clicks are simply collected."""
@@ -68,21 +71,24 @@ class Recency(Baseline):
         """Minus the log of the age in hours."""
         moment = np.repeat(impressions.time, impressions.slate_sizes)
         published = task.data.articles.published[impressions.shown]
-        first_shown = known.shows(task.data.splits.values()).first(impressions.shown, moment)
+        first_shown = known.public_shows(task.data.splits.values()).first(impressions.shown, moment)
         since = np.where(published >= 0, np.minimum(published, moment), first_shown)
         return -np.log1p((moment - since) / 3600.0)
 
 
 @dataclass(frozen=True)
 class Exposure(Baseline):
-    """What was shown most lately comes first. No click has a part in it: it ranks as the publisher's own slates do."""
+    """What was shown most lately comes first: it ranks as the publisher's own slates do.
+
+    No click has a part in it where a site sent the slates. Where slates were sampled it says what was drawn.
+    """
 
     hours: float = 12.0
     name = "exposure"
 
     def __post_init__(self) -> None:
-        if not self.hours > 0:
-            raise DiscreetError(f"exposure: hours must be above 0, not {self.hours}")
+        if not 0 < self.hours <= _MAX_HOURS:
+            raise DiscreetError(f"exposure: hours must be above 0 and at most {_MAX_HOURS}, not {self.hours}")
 
     def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
         """Log of how often each article was shown in the last hours; a show of its own is a prior."""

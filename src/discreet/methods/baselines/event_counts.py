@@ -48,10 +48,9 @@ def shows(splits: Iterable[Impressions]) -> EventCounts:
 
 
 def public_shows(splits: Iterable[Impressions]) -> EventCounts:
-    """Every time an article was shown; in slates that were sampled not the click itself, which is not public."""
-    parts = [(part, ~part.clicked | (not part.sampled)) for part in splits]
-    columns = [(part.shown[open_], np.repeat(part.time, part.slate_sizes)[open_]) for part, open_ in parts]
-    return EventCounts(*(np.concatenate(column) for column in zip(*columns, strict=True)))
+    """Every time an article was shown, as far as that is public (`Impressions.is_public`)."""
+    parts = [(part.public_shown, np.repeat(part.time, part.slate_sizes)[part.is_public]) for part in splits]
+    return EventCounts(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def clicks(splits: Iterable[Impressions]) -> EventCounts:

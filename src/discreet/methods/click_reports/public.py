@@ -123,7 +123,7 @@ def _topics_for(task: TrainingTask, count: int) -> TopicSpace:
     if len(titled) < count:
         raise DiscreetError(f"{task.data.name}: {count} topics cannot be found in {len(titled)} titles; set topics")
     rng = np.random.default_rng(0)
-    shown = task.data.splits["train"].shown
+    shown = task.data.splits["train"].public_shown
     drawn = [rng.choice(some, _TITLES) for some in (titled, shown) if len(some)]
     return find_topics(vectors[np.concatenate(drawn)], count)
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from discreet.data.news import Impressions
 from discreet.methods.front_page.count_likelihood import CountLikelihood
 from discreet.methods.front_page.exposure_slope import ExposureSlope
-from discreet.methods.front_page.windows import Window
+from discreet.methods.front_page.windows import DAY, Window
 from discreet.methods.method import State
 
 Floats = NDArray[np.float64]
@@ -62,7 +62,7 @@ class ClickRates:
         self._shown = np.zeros(0, np.int64)
         self._level = np.zeros(3)  # of all articles together: slates, released clicks, variance of the noise
         self._slope = np.zeros(text.shape[1])
-        self.exposure_slope = ExposureSlope()
+        self.exposure_slope = ExposureSlope.of_nothing()
 
     def log_rate(self, articles: NDArray[np.integer]) -> Floats:
         """The mean of θ of each article: of its posterior, or of the prior where it was not shown yet."""
@@ -88,6 +88,8 @@ class ClickRates:
         self._sums[row] += np.column_stack((expected, clicks, noise))
         if window.exposure_known:
             self.exposure_slope.learn(row, window.exposure, expected, clicks, noise)
+            if window.end % DAY == 0:
+                self.exposure_slope.settle()
         self._shown[row] = self.until
         self._predict()
 
@@ -136,7 +138,7 @@ class ClickRates:
         self._slope = np.asarray(np.linalg.solve(moments, text.T @ (weight * (clicks / expected - 1))), np.float64)
 
     def _prior(self, articles: NDArray[np.integer]) -> Floats:
-        """What text and recent exposure tell of θ; an article that no sum has had has no exposure (its row is -1)."""
+        """What text and recent exposure tell of θ. The row of an article that no sum has had is -1: the last effect."""
         by_text = np.clip(self._text[articles] @ self._slope, -_MAX_PRIOR, _MAX_PRIOR)
         return np.asarray(by_text + self.exposure_slope.effect()[self._row[articles]])
 
@@ -152,6 +154,7 @@ class ClickRates:
             "slope": self._slope,
             "exposed": self.exposure_slope.by_article,
             "exposed_before": self.exposure_slope.dropped,
+            "prominence": np.array([self.exposure_slope.beta]),
         }
 
     def restore(self, state: State) -> None:
@@ -161,12 +164,11 @@ class ClickRates:
         self._evidence, self._sums = state["evidence"].copy(), state["sums"].copy()
         self._level, self._slope = state["level"].copy(), state["slope"].copy()
         self._row[self._article] = np.arange(len(self._article))
-        self.exposure_slope.follow(len(self._article))
-        if "exposed" in state:  # not in what version 0.5 learnt
-            self.exposure_slope.by_article, self.exposure_slope.dropped = (
-                state["exposed"].copy(),
-                state["exposed_before"].copy(),
-            )
+        if "exposed" in state:
+            before, beta = state["exposed_before"].copy(), float(state["prominence"][0])
+            self.exposure_slope = ExposureSlope(state["exposed"].copy(), before, beta)
+        else:  # version 0.5 learnt nothing of exposure
+            self.exposure_slope = ExposureSlope.of_nothing(len(self._article))
 
 
 def known_rates(learnt: ClickRates, windows: Iterable[Window], impressions: Impressions, seconds: int) -> Floats:

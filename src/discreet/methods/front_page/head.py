@@ -1,10 +1,10 @@
 """A head that learns which interests go together: one sum at the end of training, over all readers.
 
 An article is a public vector t (`head_articles`), a reader the mean ū of her history's. The head adds ūᵀWt to a score,
-with a symmetric W. Each device that trains contributes once, a symmetric matrix of length 1, whatever its reader did
-(`head_contribution`). The sum over readers has discrete Gaussian noise of each aggregator. W is a step along the mean,
-after what is noise and chance in its spectrum was taken out (`denoised_matrix`). More steps were not better: K rounds
-need √K times the noise.
+with a symmetric W. Each device that trains contributes once, a symmetric matrix of length at most 1, whatever its
+reader did (`head_contribution`). The sum over readers has discrete Gaussian noise of each aggregator. W is a step along
+the mean, after what is noise and chance in its spectrum was taken out (`denoised_matrix`). More steps were not better:
+K rounds need √K times the noise.
 
 **Theorem.** Let each aggregator add discrete Gaussian noise of σ = z·unit to every entry, on a lattice of `unit` steps
 to the length 1, with z = `participation_cost.multiplier_for(ε, δ, 1)`. Then what the publisher and one aggregator see

@@ -55,7 +55,7 @@ class HeadArticles:
         if state is not None:
             basis, centre = state["head_basis"], state["head_centre"]
         else:
-            shown = np.unique(task.data.splits["train"].shown)
+            shown = np.unique(task.data.splits["train"].public_shown)
             basis, centre = main_directions(titles[shown], topic[shown], len(topics))
         by_topic = np.concatenate((basis[titles.shape[1] :], np.zeros((1, basis.shape[1]), basis.dtype)))
         return cls(basis, centre, topics, titles @ basis[: titles.shape[1]] + by_topic[topic] - centre)

@@ -1,7 +1,9 @@
-"""What a device contributes to the head, once: what its reader read together, and what she chose. Its length is 1.
+"""What a device contributes to the head, once: what its reader read together, and what she chose.
+
+Its length is 1, or 0 where she has read less than two articles and chosen none.
 
     c = n(n(R) + n(S)),   n(X) = X/‖X‖, and n(0) = 0
-    R = Σ_{i≠j} tᵢ tⱼᵀ                                       over pairs of articles of her history
+    R = Σ_{i≠j} tᵢ tⱼᵀ                                       over pairs of different articles of her history
     S = Σ_slates n(sym((Σ_j (clicked_j − p_j) t_j) ūᵀ))      sym(A) = (A + Aᵀ)/2
 
 R says which articles are read by the same reader; a history has hundreds of pairs, so it is steadier than S, which has
@@ -53,7 +55,7 @@ def head_contributions(slates: Impressions, articles: HeadArticles, scores: Scor
 
 
 def read_together(history: Floats) -> Floats:
-    """R, of the vectors of the articles that a reader read."""
+    """R, of the vectors of the articles that a reader read, each once."""
     total = history.sum(axis=0)
     return np.asarray(np.outer(total, total) - history.T @ history)
 

@@ -3,7 +3,8 @@
 Every cell of every window has noise, also those of articles that hardly anybody saw. So an article waits: its cell is
 due when its exposure since the last time, the clicks that an average article would have had, reaches the noise's
 standard deviation, and at the latest in the last window of the day. What was shown is public, so who waits is, too. A
-device keeps a click until its article is due, and contributes it then: each click still counts in one cell, once.
+device keeps a click until its article is due, and contributes it then: each click still counts in one cell, once. One
+whose article was not due that day, because nobody is known to have been shown it, is dropped with the day.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Held:
         self._reader = np.concatenate((self._reader, reader))
 
     def due(self, *, closes_day: bool) -> Due:
-        """The articles that are due, in a day's last window all that were shown; they are no longer held."""
+        """The articles that are due, in a day's last window all that were shown; no click is held into another day."""
         articles = np.flatnonzero(is_due(self._exposure, self._min_exposure, closes_day=closes_day))
         exposure = self._exposure[articles]
         self._exposure[articles] = 0.0
@@ -59,5 +60,6 @@ class Held:
         ready = np.zeros(len(cell), np.bool_)
         ready[cell < len(articles)] = articles[cell[cell < len(articles)]] == self._article[cell < len(articles)]
         found = Due(articles, exposure, cell[ready], self._reader[ready])
-        self._article, self._reader = self._article[~ready], self._reader[~ready]
+        kept = ~ready & (not closes_day)
+        self._article, self._reader = self._article[kept], self._reader[kept]
         return found

@@ -44,10 +44,11 @@ class PublicArticles:
 
     @classmethod
     def _make(cls, task: TrainingTask) -> PublicArticles:
-        shown = np.unique(task.data.splits["train"].shown)
+        shows = task.data.splits["train"].public_shown
+        shown = np.unique(shows)
         vectors, centre = _public_vectors(task, shown)
         category = np.unique(np.array(task.data.articles.categories, dtype=np.str_), return_inverse=True)[1]
-        counts = np.bincount(category[task.data.splits["train"].shown], minlength=int(category.max(initial=0)) + 1)
+        counts = np.bincount(category[shows], minlength=int(category.max(initial=0)) + 1)
         share = (counts + 1.0) / (counts.sum() + len(counts))
         some = vectors[shown[:: max(1, len(shown) // _SAMPLE)][:_SAMPLE]]
         alike = (some @ some.T)[~np.eye(len(some), dtype=np.bool_)]

@@ -44,16 +44,16 @@ class Subcategories:
     def _make(cls, task: TrainingTask) -> Subcategories:
         category = PublicArticles.of(task).category
         names = np.array(task.data.articles.subcategories, dtype=np.str_)
-        train = task.data.splits["train"]
-        enough = len(train.shown) > 0 and float((names[train.shown] != "").mean()) >= _MIN_NAMED
+        shown = task.data.splits["train"].public_shown
+        enough = len(shown) > 0 and float((names[shown] != "").mean()) >= _MIN_NAMED
         named = np.flatnonzero((names != "") & enough)
         number = np.full(len(names), -1, np.int64)
         name = np.unique(names[named], return_inverse=True)[1]
         pairs, number[named] = np.unique(category[named] * (int(name.max(initial=0)) + 1) + name, return_inverse=True)
         of_category = np.zeros(len(pairs), np.int64)
         of_category[number[named]] = category[named]
-        shown = number[train.shown]
-        shows = np.bincount(shown[shown >= 0], minlength=len(pairs)) + 1.0
+        numbers = number[shown]
+        shows = np.bincount(numbers[numbers >= 0], minlength=len(pairs)) + 1.0
         in_category = np.bincount(of_category, shows, minlength=int(category.max(initial=0)) + 1)
         return cls(number, of_category, shows / in_category[of_category])
 

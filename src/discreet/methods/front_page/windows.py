@@ -39,7 +39,8 @@ class Window:
         exposure: Of each the sum of 1/C over the slates, of C articles, that it was in since it was last due.
         released: Of each the noised count of clicks.
         likelihood: Of these counts, where it is not always the same.
-        exposure_known: Whether exposure was counted; False where it was estimated, or slates were sampled.
+        exposure_known: Whether somebody chose what to show, and it was counted; False where exposure was estimated, and
+            in sampled slates, from which what their readers have read is left out: that would tell of their clicks.
     """
 
     end: int
@@ -99,7 +100,10 @@ def noise_scale(epsilon: float, max_clicks: int = 1) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """What happened, in the order of time: every show, and the clicks that count."""
+    """What happened, in the order of time: every show, the clicks that count, and of how many readers.
+
+    `exposure_known` is as in `Window`.
+    """
 
     time: NDArray[np.int64]
     article: NDArray[np.int64]
@@ -108,7 +112,7 @@ class Log:
     click_article: NDArray[np.int64]
     click_reader: NDArray[np.int64]
     readers: int
-    sampled: bool = False
+    exposure_known: bool = True
 
     @classmethod
     def of(cls, parts: Sequence[Impressions], readers: int, seconds: int, seed: int, max_clicks: int = 1) -> Log:
@@ -132,14 +136,21 @@ class Log:
         counted = np.flatnonzero(clicked)
         counted = counted[_first_of_day(reader[counted], article[counted], time[counted], seconds, seed, max_clicks)]
         counted = counted[np.argsort(time[counted], kind="stable")]
-        shows, clicks = (time[order], article[order], exposure[order]), (time[counted], article[counted])
-        return cls(*shows, *clicks, reader[counted], readers, any(part.sampled for part in labelled))
+        return cls(
+            time[order],
+            article[order],
+            exposure[order],
+            time[counted],
+            article[counted],
+            reader[counted],
+            readers,
+            exposure_known=not any(part.sampled for part in labelled),
+        )
 
 
 def _exposure(part: Impressions) -> NDArray[np.float64]:
-    """Of each shown article 1/C. In slates that were sampled only the others are public: they do not tell the click."""
-    each = np.repeat(1.0 / np.maximum(part.slate_sizes, 1), part.slate_sizes)
-    return np.where(part.clicked, 0.0, each) if part.sampled else each
+    """Of each shown article 1/C, and 0 where it is not public that it was shown."""
+    return np.where(part.is_public, np.repeat(1.0 / np.maximum(part.slate_sizes, 1), part.slate_sizes), 0.0)
 
 
 def daily_exposure(part: Impressions) -> float:
@@ -231,7 +242,8 @@ def released_windows(
             for _ in range(copies):
                 sums.contribute_all(task, window, matrix)
             released = sums.collect(task, window).values[: len(due.articles)]
-        yield Window((window + 1) * seconds, due.articles, due.exposure, released, likelihood, not log.sampled)
+        end = (window + 1) * seconds
+        yield Window(end, due.articles, due.exposure, released, likelihood, log.exposure_known)
 
 
 def min_exposure(epsilon: float, max_clicks: int = 1) -> float:

@@ -40,7 +40,7 @@ _CATEGORY = 0.7
 _NO_NOISE = CountLikelihood(0.0)
 _BY_ARTICLE = ("evidence", "sums", "shown")
 _WHOLE = ("until", "level")
-_EXPOSURE = ("exposed", "exposed_before")
+_EXPOSURE = ("exposed", "exposed_before", "prominence")
 
 
 class SumPopularity:
@@ -116,7 +116,8 @@ def _exposure_of(found: Arrays, listed: NDArray[np.bool_]) -> Arrays:
     if "exposed" not in found:
         return {}
     gone = summed_up(found["exposed"][~listed])
-    return {"exposed": found["exposed"][listed], "exposed_before": found["exposed_before"] + gone}
+    before = found["exposed_before"] + gone
+    return {"exposed": found["exposed"][listed], "exposed_before": before, "prominence": found["prominence"]}
 
 
 def expected_shares(base: NDArray[np.floating], deviation: float) -> NDArray[np.float64]:
