@@ -66,10 +66,10 @@ def is_worth_its_noise(readers: int, multiplier: float) -> bool:
 
     What a head could learn of generated worlds is 0.1 long, in few directions; noise is spread over all.
     """
-    return readers >= MIN_READERS and noise_length(readers, multiplier) <= MAX_NOISE
+    return readers >= MIN_READERS and _noise_length(readers, multiplier) <= MAX_NOISE
 
 
-def noise_length(readers: int, multiplier: float) -> float:
+def _noise_length(readers: int, multiplier: float) -> float:
     """The expected length of the noise on the mean contribution of so many readers."""
     return multiplier * math.sqrt(AGGREGATORS * LENGTH) / max(1, readers)
 
@@ -94,7 +94,7 @@ def learn_head(
     if multiplier:
         total += lattice.summed_noise(noise, AGGREGATORS)
     mean = symmetric_matrix(lattice.values(total) / (readers * copies))
-    noised = math.hypot(noise_length(readers * copies, multiplier), readers**-0.5)
+    noised = math.hypot(_noise_length(readers * copies, multiplier), readers**-0.5)
     return symmetric_vector(_RATE * denoised(mean, symmetric_deviation(noised, SIZE)))
 
 
