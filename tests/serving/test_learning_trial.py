@@ -28,7 +28,8 @@ LOUD = "ONE PARTY RUNS BOTH AGGREGATORS AND SEES EVERYTHING. NO PROTECTION AGAIN
 @pytest.fixture(scope="module")
 def front_page_run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "front"
-    FrontPage(epsilon=0.5, window_minutes=30, popularity_weight=0.7).fit(small_world(), text="hashed").save(folder)
+    method = FrontPage(epsilon=0.5, window_minutes=30, popularity_weight=0.7, max_clicks=2)
+    method.fit(small_world(), text="hashed").save(folder)
     return folder
 
 
