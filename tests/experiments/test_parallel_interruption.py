@@ -32,7 +32,7 @@ def test_an_interruption_ends_all_trainings_and_keeps_their_checkpoints(to_all: 
             time.sleep(0.1)
         (os.killpg if to_all else os.kill)(running.pid, signal.SIGINT)
         out, told = running.communicate(timeout=60)
-    assert running.returncode == 130
+    assert running.returncode == 130, told
     assert out == ""
     assert "Traceback" not in told
     assert told.splitlines()[-1].startswith("Interrupted; nothing was left half-written.")
