@@ -1,5 +1,8 @@
 """Where torch computes: the choice, and that nothing of a round stays behind on another device."""
 
+import threading
+from contextvars import Context
+
 import numpy as np
 import pytest
 import torch
@@ -31,13 +34,26 @@ def test_cuda_is_refused_where_there_is_none_and_auto_takes_what_is_there(monkey
     assert chosen_device() == torch.device("cpu")
     with pytest.raises(DiscreetError, match="finds no GPU"):
         use_device("cuda")
-    with pytest.raises(DiscreetError, match="one of cpu, cuda, auto"):
+    with pytest.raises(DiscreetError, match="is one of cpu, cuda, auto"):
         use_device("gpu")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     use_device("auto")
     assert chosen_device() == torch.device("cuda")
     use_device("cpu")
     assert chosen_device() == torch.device("cpu")
+
+
+def test_the_environment_chooses_where_no_option_does(monkeypatch):
+    monkeypatch.setenv("DISCREET_DEVICE", "auto")
+    monkeypatch.setattr(device, "_finds_gpu", lambda: True)
+    found = []
+    thread = threading.Thread(target=lambda: found.append(chosen_device()))
+    thread.start()
+    thread.join()
+    assert found == [torch.device("cuda")], "a node's thread, to which nobody said anything"
+    monkeypatch.setenv("DISCREET_DEVICE", "gpu")
+    with pytest.raises(DiscreetError, match="DISCREET_DEVICE"):
+        Context().run(chosen_device)
 
 
 WORDS = {"word_size": 5}

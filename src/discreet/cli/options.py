@@ -70,7 +70,10 @@ Readers = Annotated[
 ]
 
 Device = Annotated[
-    str, typer.Option("--device", help="Where torch computes: cpu, cuda, or auto (cuda if it is there).")
+    str,
+    typer.Option(
+        "--device", envvar="DISCREET_DEVICE", help="Where torch computes: cpu, cuda, or auto (cuda if it is there)."
+    ),
 ]
 Jobs = Annotated[
     int,

@@ -1,10 +1,12 @@
 """Where torch computes: the processor, or a GPU. Parameters and sums stay in main memory between rounds.
 
-torch is imported when a network is made, or a GPU asked for: methods without a network do not wait for it.
+torch is imported when a network is made, or a GPU asked for: methods without a network do not wait for it. Commands
+with an option `--device` choose here; all others, such as nodes and audits, follow the environment's DISCREET_DEVICE.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import fields, replace
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
     import torch
 
 DEVICES = ("cpu", "cuda", "auto")
-_chosen: ContextVar[str] = ContextVar("device", default="cpu")
+VARIABLE = "DISCREET_DEVICE"
+_chosen: ContextVar[str | None] = ContextVar("device", default=None)
 
 T = TypeVar("T")
 
@@ -28,10 +31,12 @@ def use_device(name: str) -> None:
         DiscreetError: there is no such device.
     """
     if name not in DEVICES:
-        raise DiscreetError(f"--device is one of {', '.join(DEVICES)}, not '{name}'")
+        raise DiscreetError(f"--device (or {VARIABLE}) is one of {', '.join(DEVICES)}, not '{name}'")
     there = name != "cpu" and _finds_gpu()
     if name == "cuda" and not there:
-        raise DiscreetError("--device cuda: torch finds no GPU here; leave the option out, or install torch for CUDA")
+        raise DiscreetError(
+            f"--device cuda (or {VARIABLE}): torch finds no GPU here; leave it out, or install torch for CUDA"
+        )
     _chosen.set("cuda" if there else "cpu")
 
 
@@ -45,7 +50,9 @@ def chosen_device() -> torch.device:
     """Where networks are made."""
     import torch
 
-    return torch.device(_chosen.get())
+    if _chosen.get() is None:
+        use_device(os.environ.get(VARIABLE, "cpu"))
+    return torch.device(_chosen.get() or "cpu")
 
 
 def moved(values: T, device: torch.device) -> T:
