@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from resumed_training import resumed
 
 from discreet.data.synthetic import news_world
 from discreet.errors import DiscreetError
@@ -16,7 +17,6 @@ from discreet.methods.published.fedrec import FedRec
 from discreet.methods.published.uni_fedrec import UniFedRec
 from discreet.privacy.guarantee import Status
 from discreet.privacy.mechanisms.mechanism import Calibration
-from discreet.training.rounds import Server
 
 RESUMED = [
     FCF(rounds=4),
@@ -59,21 +59,10 @@ def test_fcf_learns_who_clicks_what(task):
 
 
 @pytest.mark.parametrize("method", RESUMED)
-def test_a_resumed_training_ends_as_one_that_was_never_interrupted(task, method, tmp_path, monkeypatch):
+def test_a_resumed_training_ends_as_one_that_was_never_interrupted(task, method, tmp_path):
     whole = method.train(task, 1)
-    step = Server.step
-
-    def until_two(self, result):
-        if self.state.round == 2:
-            raise KeyboardInterrupt
-        step(self, result)
-
-    monkeypatch.setattr(Server, "step", until_two)
-    with pytest.raises(KeyboardInterrupt):
-        method.train(task, 1, tmp_path / "checkpoint")
-    monkeypatch.undo()
-    resumed = method.train(task, 1, tmp_path / "checkpoint")
-    assert all(np.array_equal(whole[key], resumed[key], equal_nan=True) for key in whole.keys() - {"watched"})
+    again = resumed(method, task, tmp_path / "checkpoint")
+    assert all(np.array_equal(whole[key], again[key], equal_nan=True) for key in whole.keys() - {"watched"})
     with pytest.raises(DiscreetError, match="another training"):
         method.train(task, 2, tmp_path / "checkpoint")
 
