@@ -8,7 +8,7 @@ from served_world import small_world
 
 from discreet.aggregation.sums import NoisySum
 from discreet.data.shown_articles import ShownArticles
-from discreet.methods.front_page.click_rates import ClickRates
+from discreet.methods.front_page.click_rates import EXPOSURE_STATE, ClickRates
 from discreet.methods.front_page.count_likelihood import CountLikelihood
 from discreet.methods.front_page.exposure_slope import summed_up
 from discreet.methods.front_page.windows import DAY, Window, popularity_task
@@ -29,9 +29,11 @@ NEW = 20
 class EditedSite:
     """A server, to which an editor's slates are told, and readers who click more often what is shown more."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, epsilon=10.0):
         data, self.random = small_world(), np.random.default_rng(0)
-        task = popularity_task(WINDOW, 10.0, length=len(data.articles), start=DAY, windows=48, leader=SITE, helper=SITE)
+        task = popularity_task(
+            WINDOW, epsilon, length=len(data.articles), start=DAY, windows=48, leader=SITE, helper=SITE
+        )
         self.task, self.now, self.window = replace(task, send_seconds=60), float(DAY), 0
         self.service = open_service(
             None,
@@ -48,6 +50,7 @@ class EditedSite:
         self.shows = dict(
             zip(self.ids, self.random.permutation(2 + 5 * np.arange(len(self.ids))).tolist(), strict=True)
         )
+        self.waiting, self.told = dict.fromkeys(self.ids, 0), dict.fromkeys(self.ids, 0)
         self.simulate()
 
     def simulate(self, state=None):
@@ -70,17 +73,25 @@ class EditedSite:
         """One more window, on the server and in the simulator."""
         shown = [name for name in self.service.updater.snapshot.ids if name in self.ids[NEW:]]
         add_slates(self.service.store, [LoggedSlate((name,), self.shows[name]) for name in shown])
+        for name in shown:
+            self.waiting[name] += self.shows[name]
+            self.told[name] += self.shows[name]
         self.now = self.task.begins(self.window + 1) + 0.5
         self.learner.close_windows()
         cells = self.store.cells(self.task.id.hex(), self.window)
-        assert len(cells) > 100
-        rows = np.array([self.ids.index(name) for name in cells])
-        clicks = self.collect(self.task, self.window).values[: len(rows)]
-        exposure = np.array([self.shows[name] for name in cells], np.float64)
         self.now = float(self.task.sent_until(self.window))
         self.learner.learn()
-        self.simulated.update(Window(self.task.begins(self.window + 1), rows, exposure, clicks))
+        if cells:
+            rows = np.array([self.ids.index(name) for name in cells])
+            clicks = self.collect(self.task, self.window).values[: len(rows)]
+            exposure = np.array([self.waiting[name] for name in cells], np.float64)
+            told = {self.ids.index(name): float(shows) for name, shows in self.told.items() if shows}
+            seen = np.array(list(told)), np.array(list(told.values()))
+            self.simulated.update(Window(self.task.begins(self.window + 1), rows, exposure, clicks, shown=seen))
+            self.waiting |= dict.fromkeys(cells, 0)
+            self.told = dict.fromkeys(self.ids, 0)
         self.window += 1
+        return len(cells)
 
     def served(self):
         """The popularity that devices are sent."""
@@ -99,7 +110,7 @@ class EditedSite:
 def site(tmp_path):
     site = EditedSite(tmp_path)
     for _ in range(6):
-        site.play()
+        assert site.play() > 100
     yield site
     site.service.close()
 
@@ -110,9 +121,19 @@ def known_of(site):
 
 
 def test_a_server_learns_of_exposure_what_the_simulator_learns(site):
-    assert site.simulated.exposure_slope.beta > 0.2
+    assert site.simulated.exposure_slope.beta.sum() > 0.2
     assert site.slope() == pytest.approx(site.simulated.exposure_slope.beta)
     np.testing.assert_allclose(site.served(), known_of(site), atol=1e-9)
+
+
+def test_what_waits_for_its_sum_is_followed_as_in_the_simulator(tmp_path):
+    site = EditedSite(tmp_path, epsilon=0.002)
+    due = [site.play() for _ in range(13)]
+    assert 0 in due and 0 < min(filter(None, due)) < 100 < max(due), due
+    assert site.simulated.exposure_slope.counts
+    assert site.slope() == pytest.approx(site.simulated.exposure_slope.beta)
+    np.testing.assert_allclose(site.served(), known_of(site), atol=1e-9)
+    site.service.close()
 
 
 def without(state, row):
@@ -156,9 +177,9 @@ def test_what_was_learnt_can_be_learnt_again_and_rolled_back(site):
 def test_what_version_0_5_learnt_is_read_and_goes_on(site):
     model, snapshot = site.service.model, site.service.updater.snapshot
     state = unpacked(site.store.learnt(model.version).state)
-    older = unpacked(packed({name: value for name, value in state.items() if not name.startswith("exposed")}))
+    older = unpacked(packed({name: value for name, value in state.items() if name not in EXPOSURE_STATE}))
     rates = rates_on(model, snapshot, older, CountLikelihood(1.0))
-    assert rates.exposure_slope.beta == 0
+    assert not rates.exposure_slope.counts
     rows = np.arange(NEW, len(snapshot))
     rates.update(Window(site.task.begins(7), rows, np.ones(len(rows)), np.ones(len(rows), np.int64)))
     assert np.isfinite(rates.log_rate(np.arange(len(snapshot)))).all()

@@ -86,7 +86,9 @@ def served_windows(week):
         rows = np.array([place[name] for name in used.closed.cells])
         order = np.argsort(rows)
         values = used.found.values[: len(rows)]
-        yield Window(used.closed.end, rows[order], used.closed.exposure[order], values[order])
+        shown = sorted((place[name], exposure) for name, exposure in used.closed.shown.items())
+        seen = np.array([row for row, _ in shown]), np.array([exposure for _, exposure in shown])
+        yield Window(used.closed.end, rows[order], used.closed.exposure[order], values[order], shown=seen)
 
 
 def simulated_windows(data):
@@ -99,7 +101,7 @@ def simulated_windows(data):
             so_far = int(((log.click_article == article) & (log.click_time < window.end)).sum())
             clicks.append(so_far - counted[article])
             counted[article] = so_far
-        yield Window(window.end, window.articles, window.exposure, np.array(clicks))
+        yield Window(window.end, window.articles, window.exposure, np.array(clicks), shown=window.shown)
 
 
 def test_two_aggregators_sum_from_devices_what_the_simulator_sums(tmp_path):

@@ -134,6 +134,7 @@ windows = Table(
     Column("share", LargeBinary, nullable=False),
     Column("waits", Boolean, nullable=False),
     Column("logged", Boolean, nullable=False, server_default=false()),
+    Column("shown", LargeBinary),
 )
 
 exposure = Table(
@@ -149,6 +150,7 @@ due = Table(
     Column("task", String(64), primary_key=True),
     Column("article", String(120), primary_key=True),
     Column("total", Float, nullable=False),
+    Column("told", Float, nullable=False, server_default="0"),
 )
 
 learnt = Table(

@@ -8,9 +8,12 @@ follows the sums.
 θ has a normal prior, around what a ridge regression on public text predicts from the released sums of all articles.
 Rates are skewed: with a deviation of σ the mean of e^θ is e^{σ²/2}, and that is the rate of the mean article. So an
 article expects exposure · level · e^{θ − σ²/2} clicks, and one of which much is known and that is clicked as the mean
-ranks above one of which nothing is known. Where articles that are shown more are also clicked more each time they are
-shown, that is in the prior's mean as well (`exposure_slope`). The posterior stands on a grid. Each hour the evidence of
-the past loses some weight, because news ages.
+ranks above one of which nothing is known. The posterior stands on a grid. Each hour the evidence of the past loses some
+weight, because news ages.
+
+Where articles that are shown more are also clicked more each time they are shown, prominence is a factor besides θ
+(`exposure_slope`): in the clicks that are expected, and in the log rate that ranks. It changes with what is shown, θ
+belongs to the article. Articles then differ less in θ, because prominence explains a part of it.
 """
 
 from __future__ import annotations
@@ -30,11 +33,14 @@ Floats = NDArray[np.float64]
 
 GRID = np.linspace(-4, 4, 33)
 FORGET_HOURLY = 0.03
-PRIOR_DEVIATION = 0.7
-"""σ, of θ around its prior mean."""
+PRIOR_DEVIATION, PROMINENT_DEVIATION = 0.7, 0.3
+"""σ, of θ around its prior mean: by itself, and where prominence explains a part of what articles differ in."""
 RIDGE = 30.0
 MAX_IDLE = 3 * 86400
 """Seconds after which an article that is shown no more is forgotten."""
+
+EXPOSURE_STATE = ("exposed", "exposed_moments", "exposed_before", "prominence")
+"""The arrays of a state that tell of exposure."""
 
 _MAX_PRIOR = 1.5
 _LEVEL, _LEVEL_VARIANCE = 0.7, 0.25
@@ -65,33 +71,37 @@ class ClickRates:
         self.exposure_slope = ExposureSlope.of_nothing()
 
     def log_rate(self, articles: NDArray[np.integer]) -> Floats:
-        """The mean of θ of each article: of its posterior, or of the prior where it was not shown yet."""
+        """The mean of θ of each article, of its posterior or, where no sum has had it, of its prior; and prominence."""
         found = self._prior(articles)
         row = self._row[articles]
         known = row >= 0
-        weight = self._evidence[row[known]] - 0.5 * ((GRID - found[known, None]) / PRIOR_DEVIATION) ** 2
+        weight = self._evidence[row[known]] - 0.5 * ((GRID - found[known, None]) / self._deviation) ** 2
         weight = np.exp(weight - weight.max(axis=1, keepdims=True))
         found[known] = weight @ GRID / weight.sum(axis=1)
-        return found
+        return np.asarray(found + self.exposure_slope.effect()[row])  # row -1, of what no window had, is the last one
 
     def update(self, window: Window) -> None:
         """Learn from the released sum of one more window."""
         self._forget(window)
-        self._make_room(window.articles)
+        self._show(window)
         row, counts = self._row[window.articles], window.likelihood or self.likelihood
         clicks = window.released / counts.copies
         noise = np.full(len(row), counts.variance / counts.copies**2)
         self._level += window.exposure.sum(), clicks.sum(), noise.sum()
-        expected = window.exposure * self.slate_clicks
-        likelihood = counts(window.released, np.log(expected)[:, None] + GRID - PRIOR_DEVIATION**2 / 2)
+        of_mean = window.exposure * self.slate_clicks
+        expected = of_mean * self.exposure_slope.lift(row)
+        likelihood = counts(window.released, np.log(expected)[:, None] + GRID - self._deviation**2 / 2)
         self._evidence[row] += likelihood - likelihood.max(axis=1, keepdims=True)
         self._sums[row] += np.column_stack((expected, clicks, noise))
         if window.exposure_known:
-            self.exposure_slope.learn(row, window.exposure, expected, clicks, noise)
+            self.exposure_slope.learn(row, of_mean, clicks, noise)
             if window.end % DAY == 0:
                 self.exposure_slope.settle()
-        self._shown[row] = self.until
         self._predict()
+
+    @property
+    def _deviation(self) -> float:
+        return PROMINENT_DEVIATION if self.exposure_slope.counts else PRIOR_DEVIATION
 
     @property
     def slate_clicks(self) -> float:
@@ -116,6 +126,14 @@ class ClickRates:
         self._row[self._article] = np.arange(len(self._article))
         self._level *= kept
 
+    def _show(self, window: Window) -> None:
+        """Follow what was shown, also what waits for its sum."""
+        shown, exposure = (window.articles, window.exposure) if window.shown is None else window.shown
+        self._make_room(np.union1d(window.articles, shown))
+        self._shown[self._row[shown]] = self._shown[self._row[window.articles]] = self.until
+        if window.exposure_known:
+            self.exposure_slope.show(self._row[shown], exposure)
+
     def _make_room(self, articles: NDArray[np.int64]) -> None:
         new = articles[self._row[articles] < 0]
         self._row[new] = len(self._article) + np.arange(len(new))
@@ -138,9 +156,8 @@ class ClickRates:
         self._slope = np.asarray(np.linalg.solve(moments, text.T @ (weight * (clicks / expected - 1))), np.float64)
 
     def _prior(self, articles: NDArray[np.integer]) -> Floats:
-        """What text and recent exposure tell of θ. The row of an article that no sum has had is -1: the last effect."""
-        by_text = np.clip(self._text[articles] @ self._slope, -_MAX_PRIOR, _MAX_PRIOR)
-        return np.asarray(by_text + self.exposure_slope.effect()[self._row[articles]])
+        """What text tells of θ."""
+        return np.asarray(np.clip(self._text[articles] @ self._slope, -_MAX_PRIOR, _MAX_PRIOR))
 
     def state(self) -> State:
         """All that was learnt, as arrays; `restore` takes them back."""
@@ -153,8 +170,9 @@ class ClickRates:
             "level": self._level,
             "slope": self._slope,
             "exposed": self.exposure_slope.by_article,
+            "exposed_moments": self.exposure_slope.moments,
             "exposed_before": self.exposure_slope.dropped,
-            "prominence": np.array([self.exposure_slope.beta]),
+            "prominence": self.exposure_slope.beta,
         }
 
     def restore(self, state: State) -> None:
@@ -164,10 +182,9 @@ class ClickRates:
         self._evidence, self._sums = state["evidence"].copy(), state["sums"].copy()
         self._level, self._slope = state["level"].copy(), state["slope"].copy()
         self._row[self._article] = np.arange(len(self._article))
-        if "exposed" in state:
-            before, beta = state["exposed_before"].copy(), float(state["prominence"][0])
-            self.exposure_slope = ExposureSlope(state["exposed"].copy(), before, beta)
-        else:  # version 0.5 learnt nothing of exposure
+        if "exposed_moments" in state:
+            self.exposure_slope = ExposureSlope(*(state[name].copy() for name in EXPOSURE_STATE))
+        else:  # version 0.6 had one time scale, and 0.5 learnt nothing of exposure
             self.exposure_slope = ExposureSlope.of_nothing(len(self._article))
 
 

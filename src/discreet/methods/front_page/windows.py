@@ -41,6 +41,8 @@ class Window:
         likelihood: Of these counts, where it is not always the same.
         exposure_known: Whether somebody chose what to show, and it was counted; False where exposure was estimated, and
             in sampled slates, from which what their readers have read is left out: that would tell of their clicks.
+        shown: All articles that were shown since the window before, due or not, and their exposure in that time; None
+            where these are the articles that are due.
     """
 
     end: int
@@ -49,6 +51,7 @@ class Window:
     released: NDArray[np.int64]
     likelihood: CountLikelihood | None = None
     exposure_known: bool = True
+    shown: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
 
 
 def popularity_task(
@@ -220,7 +223,7 @@ def released_windows(
     """
     likelihood = CountLikelihood(0.0 if math.isinf(epsilon) else noise_scale(epsilon, max_clicks), copies)
     held = Held(int(log.article.max(initial=-1)) + 1, min_exposure(epsilon, max_clicks) / copies)
-    number = log.time // seconds
+    number, shown = log.time // seconds, np.zeros(int(log.article.max(initial=-1)) + 1)
     for window, closes_day in _windows_of_days(number[log.time >= since // DAY * DAY], DAY // seconds):
         if (window + 1) * seconds > until:
             return
@@ -228,8 +231,12 @@ def released_windows(
         start, stop = np.searchsorted(log.click_time, (window * seconds, (window + 1) * seconds))
         clicks = slice(start, stop)
         held.add(log.article[first:last], log.exposure[first:last], log.click_article[clicks], log.click_reader[clicks])
+        np.add.at(shown, log.article[first:last], log.exposure[first:last])
         due = held.due(closes_day=closes_day)
-        if (window + 1) * seconds <= since or not len(due.articles):
+        if not len(due.articles):
+            continue
+        seen, shown = shown, np.zeros(len(shown))
+        if (window + 1) * seconds <= since:
             continue
         if math.isinf(epsilon):
             released = np.bincount(due.click_cell, minlength=len(due.articles)) * copies
@@ -243,7 +250,16 @@ def released_windows(
                 sums.contribute_all(task, window, matrix)
             released = sums.collect(task, window).values[: len(due.articles)]
         end = (window + 1) * seconds
-        yield Window(end, due.articles, due.exposure, released, likelihood, log.exposure_known)
+        anything = np.flatnonzero(seen)
+        yield Window(
+            end,
+            due.articles,
+            due.exposure,
+            released,
+            likelihood,
+            log.exposure_known,
+            shown=(anything, seen[anything]) if log.exposure_known else None,
+        )
 
 
 def min_exposure(epsilon: float, max_clicks: int = 1) -> float:

@@ -1,7 +1,7 @@
 """Exposure that the publisher tells: how often each article was in a slate that was sent, and what of it is summed.
 
 A slate of C articles gives each of them 1/C. Totals only grow; of each task the database knows the total at which an
-article was last due, so what it was shown since is a difference. Which articles are due is decided as in the simulator
+article was last due, and that of the last window that has a sum, so what it was shown since is a difference. Which articles are due is decided as in the simulator
 (`methods.front_page.held`). All of it is public: no click is in it.
 """
 
@@ -49,35 +49,68 @@ def add_slates(store: ServerStore, slates: Iterable[LoggedSlate]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class DueCells:
-    """The cells of a window, their exposure since they were last due, and their totals by now."""
+    """What the publisher told of the listed articles, and which of them are the cells of a window.
 
-    cells: list[str]
-    shown: NDArray[np.float64]
+    Attributes:
+        listed: Articles, due or not.
+        totals: Of each the exposure by now.
+        last_due: Of each the exposure when it was last due.
+        told: Of each the exposure at the last window that has a sum.
+        rows: Which are due.
+    """
+
+    listed: Sequence[str]
     totals: NDArray[np.float64]
+    last_due: NDArray[np.float64]
+    told: NDArray[np.float64]
+    rows: NDArray[np.int64]
+
+    @property
+    def cells(self) -> list[str]:
+        """The articles that are due."""
+        return [self.listed[row] for row in self.rows.tolist()]
+
+    @property
+    def exposure(self) -> NDArray[np.float64]:
+        """Of each cell the exposure since it was last due."""
+        return (self.totals - self.last_due)[self.rows]
+
+    @property
+    def shown(self) -> dict[str, float]:
+        """What was shown since the last window that has a sum, and its exposure in that time."""
+        more = self.totals - self.told
+        return {self.listed[row]: float(more[row]) for row in np.flatnonzero(more > 0).tolist()}
 
 
 def due_cells(connection: Connection, task: Task, window: int, listed: Sequence[str]) -> DueCells:
     """The listed articles that are due in a window; those that were shown most, if there is no room for all."""
     totals: dict[str, float] = dict(connection.execute(select(exposure)).all())
-    mine = select(due.c.article, due.c.total).where(due.c.task == task.id.hex())
-    before: dict[str, float] = dict(connection.execute(mine).all())
+    mine = connection.execute(select(due.c.article, due.c.total, due.c.told).where(due.c.task == task.id.hex()))
+    before: dict[str, tuple[float, float]] = {article: (total, told) for article, total, told in mine}
     total = np.array([totals.get(article, 0.0) for article in listed])
-    shown = total - np.array([before.get(article, 0.0) for article in listed])
+    last_due, told = np.array([before.get(article, (0.0, 0.0)) for article in listed]).reshape(-1, 2).T
+    shown = total - last_due
     closes_day = task.begins(window + 1) % DAY == 0
     rows = np.flatnonzero(is_due(shown, noise_deviation(task), closes_day=closes_day))
     rows = np.sort(rows[np.argsort(-shown[rows], kind="stable")[: task.length]])
-    return DueCells([listed[row] for row in rows.tolist()], shown[rows], total[rows])
+    return DueCells(listed, total, last_due, told, rows)
 
 
 def settle_due(connection: Connection, insert: Any, task: str, found: DueCells) -> None:
-    """Write down that cells have been due, in the transaction that settles them."""
-    if not found.cells:
+    """Write down which cells have been due and what was told, in the transaction that settles them.
+
+    A window without any cell has no sum: what was shown in it is told with the next one.
+    """
+    if not len(found.rows):
         return
+    last_due = found.last_due.copy()
+    last_due[found.rows] = found.totals[found.rows]
     add = insert(due)
-    new = {"total": add.excluded.total}
+    new = {"total": add.excluded.total, "told": add.excluded.told}
+    changed = np.flatnonzero((found.totals > found.told) | (last_due > found.last_due)).tolist()
     rows = [
-        {"task": task, "article": article, "total": total}
-        for article, total in zip(found.cells, found.totals.tolist(), strict=True)
+        {"task": task, "article": found.listed[row], "total": float(last_due[row]), "told": float(found.totals[row])}
+        for row in changed
     ]
     connection.execute(add.on_conflict_do_update(index_elements=["task", "article"], set_=new), rows)
 

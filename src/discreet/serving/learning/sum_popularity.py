@@ -12,11 +12,13 @@ and is not taken for more popular still.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from discreet.methods.front_page.click_rates import ClickRates
+from discreet.methods.front_page.click_rates import EXPOSURE_STATE, ClickRates
 from discreet.methods.front_page.count_likelihood import CountLikelihood
 from discreet.methods.front_page.exposure_slope import summed_up
 from discreet.methods.front_page.windows import Window
@@ -40,7 +42,6 @@ _CATEGORY = 0.7
 _NO_NOISE = CountLikelihood(0.0)
 _BY_ARTICLE = ("evidence", "sums", "shown")
 _WHOLE = ("until", "level")
-_EXPOSURE = ("exposed", "exposed_before", "prominence")
 
 
 class SumPopularity:
@@ -86,8 +87,15 @@ def _popularity_after(model: PublicModel, snapshot: Snapshot, known: Arrays, use
     if listed.any():
         rows = np.array([place[article] for article in closed.cells if article in place], np.int64)
         counts = released[: len(closed.cells)][listed]
-        rates.update(Window(closed.end, rows, slates[listed], counts, exposure_known=closed.logged))
+        shown = None if closed.shown is None else _on_rows(closed.shown, place)
+        rates.update(Window(closed.end, rows, slates[listed], counts, exposure_known=closed.logged, shown=shown))
     return by_names(rates, snapshot) | slates_after(known, closed, float(slates.sum()))
+
+
+def _on_rows(shown: Mapping[str, float], place: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Of what is listed the rows, in their order, and the exposure."""
+    here = sorted((place[article], exposure) for article, exposure in shown.items() if article in place)
+    return np.array([row for row, _ in here], np.int64), np.array([exposure for _, exposure in here])
 
 
 def rates_on(model: PublicModel, snapshot: Snapshot, found: Arrays, likelihood: CountLikelihood) -> ClickRates:
@@ -112,12 +120,12 @@ def rates_on(model: PublicModel, snapshot: Snapshot, found: Arrays, likelihood: 
 
 
 def _exposure_of(found: Arrays, listed: NDArray[np.bool_]) -> Arrays:
-    """What is known of exposure; what was taken down still tells of the site. Version 0.5 knew nothing of it."""
-    if "exposed" not in found:
+    """What is known of exposure; what was taken down still tells of the site. Before 0.7 it was not known like this."""
+    if "exposed_moments" not in found:
         return {}
-    gone = summed_up(found["exposed"][~listed])
-    before = found["exposed_before"] + gone
-    return {"exposed": found["exposed"][listed], "exposed_before": before, "prominence": found["prominence"]}
+    before = found["exposed_before"] + summed_up(found["exposed"][~listed])
+    whole = {name: found[name] for name in EXPOSURE_STATE}
+    return {**whole, "exposed": found["exposed"][listed], "exposed_before": before}
 
 
 def expected_shares(base: NDArray[np.floating], deviation: float) -> NDArray[np.float64]:
@@ -148,7 +156,7 @@ def article_text(model: PublicModel, snapshot: Snapshot) -> NDArray[np.float64]:
 def by_names(rates: ClickRates, snapshot: Snapshot) -> Arrays:
     """What is known of popularity, by article ids and category names."""
     state = rates.state()
-    kept = {name: state[name] for name in (*_WHOLE, *_BY_ARTICLE, *_EXPOSURE, "slope")}
+    kept = {name: state[name] for name in (*_WHOLE, *_BY_ARTICLE, *EXPOSURE_STATE, "slope")}
     kept["articles"] = np.array([snapshot.ids[row] for row in state["article"].tolist()], np.str_)
     kept["categories"] = np.array(list(snapshot.categories), np.str_)
     return kept

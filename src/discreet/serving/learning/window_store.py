@@ -40,6 +40,7 @@ class ClosedWindow:
         exposure: Of each the exposure since it was last due, where that was logged; else the share of all exposure that
             it is taken to have had.
         logged: Whether the exposure was logged.
+        shown: Where it was logged, what was shown since the last window that has a sum, due or not, and its exposure.
     """
 
     task: str
@@ -48,6 +49,7 @@ class ClosedWindow:
     cells: list[str]
     exposure: NDArray[np.float64]
     logged: bool = False
+    shown: dict[str, float] | None = None
 
     def slates_of_each(self, contributions: int) -> NDArray[np.float64]:
         """The exposure of each cell, in slates; where it was not logged, every contribution stands for one."""
@@ -87,7 +89,8 @@ class WindowStore:
         name = task.id.hex()
         with self._engine.begin() as connection:
             found = due_cells(connection, task, window, listed)
-            closed = ClosedWindow(name, window, task.begins(window + 1), found.cells, found.shown, logged=True)
+            end = task.begins(window + 1)
+            closed = ClosedWindow(name, window, end, found.cells, found.exposure, logged=True, shown=found.shown)
             if self._write(connection, closed):
                 settle_due(connection, self._insert, name, found)
 
@@ -101,6 +104,7 @@ class WindowStore:
             "share": closed.exposure.astype("<f8").tobytes(),
             "waits": bool(closed.cells) or not closed.logged,
             "logged": closed.logged,
+            "shown": None if closed.shown is None else zlib.compress(json.dumps(closed.shown).encode()),
         }
         return bool(connection.execute(self._insert(windows).values(**row).on_conflict_do_nothing()).rowcount)
 
@@ -273,7 +277,9 @@ class WindowStore:
 
 def _closed(row: Any) -> ClosedWindow:
     exposure = np.frombuffer(row.share, "<f8").astype(np.float64)
-    return ClosedWindow(row.task, int(row.window), int(row.end), json.loads(row.cells), exposure, bool(row.logged))
+    shown = None if row.shown is None else json.loads(zlib.decompress(row.shown))
+    cells = json.loads(row.cells)
+    return ClosedWindow(row.task, int(row.window), int(row.end), cells, exposure, bool(row.logged), shown)
 
 
 def _waiting(closed: ClosedWindow) -> ColumnElement[bool]:
