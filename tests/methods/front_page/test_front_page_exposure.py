@@ -125,7 +125,8 @@ def test_a_slope_is_finite_whatever_the_size_of_exposure(size):
 
 def test_whether_prominence_counts_is_decided_when_a_day_closes():
     rates, first = learnt(0.5), learnt(0.5, hours=HOURS - 1)
-    assert rates.exposure_slope.counts and not first.exposure_slope.counts
+    assert rates.exposure_slope.counts
+    assert not first.exposure_slope.counts
     before = rates.exposure_slope.beta
     rates.update(Window((HOURS + 1) * 3600, np.arange(ARTICLES), exposures(), np.zeros(ARTICLES, np.int64)))
     assert np.array_equal(rates.exposure_slope.beta, before)
@@ -194,7 +195,8 @@ def public_side(clicks):
     asked = replace(data.splits["train"], shown=np.zeros_like(data.splits["train"].shown))
     found += [Recency().score(task, {}, asked, 0), Exposure().score(task, {}, asked, 0)]
     for window in FrontPage(window_minutes=360).windows(task, 0):
-        assert not window.exposure_known and window.shown is None
+        assert not window.exposure_known
+        assert window.shown is None
         found += [window.articles, window.exposure]
     return found
 

@@ -113,7 +113,7 @@ class Content(Baseline):
 class Combined(Baseline):
     """The best linear combination of content, popularity and recency, with weights fitted on train only.
 
-    `exposure` adds how often each article was shown lately.
+    `exposure` adds how often each article was shown lately, on the time scales that `front_page` has.
     """
 
     exposure: bool = False
@@ -122,7 +122,8 @@ class Combined(Baseline):
     @property
     def parts(self) -> tuple[Baseline, ...]:
         """What is combined."""
-        return Content(), Popularity(), Recency(), *([Exposure()] if self.exposure else [])
+        lately = [Exposure(hours) for hours in (0.25, 2.0, 12.0)] if self.exposure else []
+        return Content(), Popularity(), Recency(), *lately
 
     def train(self, task: TrainingTask, seed: int, checkpoint: Path | None = None) -> State:
         """Fit one weight for each part by the likelihood of the clicks (see `conditional_logit`)."""

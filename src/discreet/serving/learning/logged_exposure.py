@@ -1,8 +1,8 @@
 """Exposure that the publisher tells: how often each article was in a slate that was sent, and what of it is summed.
 
 A slate of C articles gives each of them 1/C. Totals only grow; of each task the database knows the total at which an
-article was last due, and that of the last window that has a sum, so what it was shown since is a difference. Which articles are due is decided as in the simulator
-(`methods.front_page.held`). All of it is public: no click is in it.
+article was last due, and that of the last window that has a sum, so what it was shown since is a difference. Which
+articles are due is decided as in the simulator (`methods.front_page.held`). All of it is public: no click is in it.
 """
 
 from __future__ import annotations
