@@ -13,7 +13,7 @@ import pytest
 
 from discreet.data.synthetic import news_world, write_mind
 
-ROUNDS = 3000
+ROUNDS = 30_000  # minutes, at rates that do not diverge: nothing ends before the interruption, on a busy machine too
 
 
 @pytest.mark.long
@@ -21,7 +21,7 @@ ROUNDS = 3000
 def test_an_interruption_ends_all_trainings_and_keeps_their_checkpoints(to_all: bool, tmp_path: Path) -> None:
     write_mind(news_world(60, train_days=2, history_days=4, articles_per_day=20, seed=3), tmp_path / "world")
     command = [sys.executable, "-m", "discreet", "compare", "world", "--methods", "fedrec", "--text", "hashed"]
-    command += ["--set", f"rounds={ROUNDS}", "--set", "rate=0.01,0.02,0.03,0.04", "--jobs", "2", "--out", "out"]
+    command += ["--set", f"rounds={ROUNDS}", "--set", "rate=0.001,0.002,0.003,0.004", "--jobs", "2", "--out", "out"]
     with subprocess.Popen(
         command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as running:
