@@ -1,5 +1,7 @@
 """Databases to serve from: a SQLite file, and a throw-away PostgreSQL cluster where its programs are installed."""
 
+import logging
+
 import pytest
 from postgres_cluster import fresh_schema
 
@@ -8,7 +10,12 @@ from discreet.serving.logs import log_repeats
 
 @pytest.fixture(autouse=True)
 def _every_test_logs_anew():
+    """A server that ran in this process before has counted repeats, and has sent its logs to standard error alone."""
     log_repeats()
+    for name in ("discreet.serving", "uvicorn", "uvicorn.error"):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [], True
+        logger.setLevel(logging.NOTSET)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
