@@ -76,6 +76,25 @@ def test_a_served_database_of_an_earlier_version_is_brought_up_to_date(version, 
     store.close()
 
 
+def test_what_was_summed_before_version_0_7_is_not_told_again(database):
+    new = serving.open_engine(database)
+    with new.begin() as connection:
+        for change in (
+            "ALTER TABLE due DROP COLUMN told",
+            "ALTER TABLE windows DROP COLUMN shown",
+            "INSERT INTO due (task, article, total) VALUES ('t', 'A1', 5.25)",
+            "UPDATE serving_revision SET version_num = '0006'",
+        ):
+            connection.exec_driver_sql(change)
+    new.dispose()
+    assert upgrade(database, serving.SCHEMA).before == "0006"
+    engine = serving.open_engine(database)
+    assert differences(engine, serving.SCHEMA) == []
+    with engine.connect() as connection:
+        assert connection.execute(select(serving.due)).one() == ("t", "A1", 5.25, 5.25)
+    engine.dispose()
+
+
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_an_upgraded_file_and_a_new_one_are_the_same_and_a_copy_stays(database, tmp_path):
     write_old_serving(database, "0.1")

@@ -12,14 +12,15 @@ from discreet.methods.front_page.click_rates import EXPOSURE_STATE, ClickRates
 from discreet.methods.front_page.count_likelihood import CountLikelihood
 from discreet.methods.front_page.exposure_slope import summed_up
 from discreet.methods.front_page.windows import DAY, Window, popularity_task
+from discreet.serving.database_tables import open_engine
 from discreet.serving.learning.learnt_state import packed, unpacked
 from discreet.serving.learning.logged_exposure import LoggedSlate, add_slates
 from discreet.serving.learning.retrain import retrain
-from discreet.serving.learning.sum_popularity import article_text, rates_on
+from discreet.serving.learning.sum_popularity import article_text, learnt_from, rates_on
 from discreet.serving.learning.window_learner import WindowLearner
-from discreet.serving.learning.window_store import WindowStore
+from discreet.serving.learning.window_store import ClosedWindow, UsedSum, WindowStore
 from discreet.serving.server import first_articles, open_service
-from discreet.serving.server_store import DELETED
+from discreet.serving.server_store import DELETED, ServerStore
 
 WINDOW, SITE = DAY // 6, "http://127.0.0.1:1/dap"
 NEW = 20
@@ -46,11 +47,13 @@ class EditedSite:
         )
         self.service.updater.step()
         self.store, self.ids = WindowStore(self.service.store), list(self.service.updater.snapshot.ids)
-        self.learner = WindowLearner(self.service, [self.task], self, folder / "cells", logged=True)
+        self._cells = folder / "cells"
+        self.learner = WindowLearner(self.service, [self.task], self, self._cells, logged=True)
         self.shows = dict(
             zip(self.ids, self.random.permutation(2 + 5 * np.arange(len(self.ids))).tolist(), strict=True)
         )
         self.waiting, self.told = dict.fromkeys(self.ids, 0), dict.fromkeys(self.ids, 0)
+        self.resting = 0
         self.simulate()
 
     def simulate(self, state=None):
@@ -62,6 +65,11 @@ class EditedSite:
         if state is not None:
             self.simulated.restore(state)
 
+    def take_up(self, task):
+        """Go on with another task."""
+        self.task, self.window = task, 0
+        self.learner = WindowLearner(self.service, [task], self, self._cells, logged=True)
+
     def collect(self, task, window):
         """A sum of clicks whose noise happens to be nothing."""
         values = np.zeros(task.length, np.int64)
@@ -71,7 +79,7 @@ class EditedSite:
 
     def play(self):
         """One more window, on the server and in the simulator."""
-        shown = [name for name in self.service.updater.snapshot.ids if name in self.ids[NEW:]]
+        shown = [name for name in self.service.updater.snapshot.ids if name in self.ids[NEW + self.resting :]]
         add_slates(self.service.store, [LoggedSlate((name,), self.shows[name]) for name in shown])
         for name in shown:
             self.waiting[name] += self.shows[name]
@@ -135,6 +143,50 @@ def test_what_waits_for_its_sum_is_followed_as_in_the_simulator(tmp_path):
     assert site.slope() == pytest.approx(site.simulated.exposure_slope.beta)
     np.testing.assert_allclose(site.served(), known_of(site), atol=1e-9)
     site.service.close()
+
+
+def test_a_new_task_does_not_count_again_what_was_shown_under_the_one_before(site):
+    site.take_up(replace(site.task, start=2 * DAY))
+    for _ in range(2):
+        site.play()
+        np.testing.assert_allclose(site.served(), known_of(site), atol=1e-9)
+
+
+def test_what_a_new_task_shows_later_has_no_past_in_it_either(site):
+    site.take_up(replace(site.task, start=2 * DAY))
+    site.resting = 5
+    site.play()
+    site.resting = 0
+    site.play()
+    np.testing.assert_allclose(site.served(), known_of(site), atol=1e-9)
+
+
+def test_a_new_task_begins_where_the_one_before_ended_in_each_kind_of_database(database):
+    store = ServerStore(open_engine(database))
+    first = popularity_task(WINDOW, 10.0, length=2, start=DAY, windows=6, leader=SITE, helper=SITE)
+    for task, shown in ((first, 8), (replace(first, start=2 * DAY), 4)):
+        add_slates(store, [LoggedSlate(("a", "b"), shown)])
+        for _ in range(2):  # another worker closes it, too
+            WindowStore(store).close_told(task, 0, ["a", "b"])
+        closed = WindowStore(store).next_window([task.id.hex()])
+        assert (closed.cells, closed.exposure.tolist()) == (["a", "b"], [shown / 2] * 2)
+        assert closed.shown == dict.fromkeys(closed.cells, shown / 2)
+    store.close()
+
+
+def test_what_was_shown_is_followed_also_where_all_cells_of_a_window_were_taken_down(site):
+    model, snapshot, shown = site.service.model, site.service.updater.snapshot, site.ids[-1]
+    state = site.store.learnt(model.version).state
+    end = site.task.begins(7)
+    closed = ClosedWindow(
+        site.task.id.hex(), 6, end, ["gone"], np.ones(1), logged=True, shown={"gone": 1.0, shown: 9.0}
+    )
+    found = NoisySum(np.ones(site.task.length, np.int64), site.task.guarantee(), 1000)
+    after = unpacked(learnt_from(model, snapshot, state, UsedSum(closed, site.task, found)))
+    assert after["until"] == end
+    before = unpacked(state)
+    recent = [known["exposed"][known["articles"] == shown, 0] for known in (before, after)]
+    assert recent[1] == pytest.approx(9.0 + recent[0] * 0.5 ** (WINDOW / 900))
 
 
 def without(state, row):

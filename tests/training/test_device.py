@@ -51,6 +51,8 @@ def test_the_environment_chooses_where_no_option_does(monkeypatch):
     thread.start()
     thread.join()
     assert found == [torch.device("cuda")], "a node's thread, to which nobody said anything"
+    monkeypatch.setenv("DISCREET_DEVICE", "")
+    assert Context().run(chosen_device) == torch.device("cpu"), "said to be nothing"
     monkeypatch.setenv("DISCREET_DEVICE", "gpu")
     with pytest.raises(DiscreetError, match="DISCREET_DEVICE"):
         Context().run(chosen_device)

@@ -51,7 +51,7 @@ def chosen_device() -> torch.device:
     import torch
 
     if _chosen.get() is None:
-        use_device(os.environ.get(VARIABLE, "cpu"))
+        use_device(os.environ.get(VARIABLE) or "cpu")
     return torch.device(_chosen.get() or "cpu")
 
 

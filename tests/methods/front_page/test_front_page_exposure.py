@@ -132,6 +132,34 @@ def test_whether_prominence_counts_is_decided_when_a_day_closes():
     assert np.array_equal(rates.exposure_slope.beta, before)
 
 
+def test_the_decision_is_made_although_the_last_window_of_a_day_has_no_sum():
+    """Nobody was shown anything in it, the server was down, or too few devices took part."""
+    rates, closed = learnt(0.5, hours=HOURS - 1), learnt(0.5, hours=HOURS - 1)
+    closed.exposure_slope.settle()
+    for hour in (HOURS + 1, HOURS + 2):
+        rates.update(Window(hour * 3600, np.arange(ARTICLES), exposures(), np.zeros(ARTICLES, np.int64)))
+        np.testing.assert_array_equal(rates.exposure_slope.beta, closed.exposure_slope.beta)
+    assert rates.exposure_slope.counts
+
+
+def test_where_exposure_is_estimated_from_now_on_prominence_counts_until_the_day_closes():
+    rates = learnt(0.5)
+    for hour in range(HOURS + 1, 2 * HOURS + 1):
+        assert rates.exposure_slope.counts
+        window = Window(hour * 3600, np.arange(ARTICLES), exposures(), np.ones(ARTICLES, np.int64))
+        rates.update(replace(window, exposure_known=False))
+    assert not rates.exposure_slope.counts, "it would take the server's own ranking for an editor's"
+
+
+def test_a_sum_of_another_task_that_comes_late_does_not_turn_time_back():
+    rates, in_time = learnt(0.5), learnt(0.5)
+    window = Window(HOURS * 3600, np.arange(ARTICLES), exposures(), np.ones(ARTICLES, np.int64))
+    in_time.update(window)
+    rates.update(replace(window, end=(HOURS - 8) * 3600))
+    assert rates.until == in_time.until
+    np.testing.assert_array_equal(rates.log_rate(np.arange(ARTICLES)), in_time.log_rate(np.arange(ARTICLES)))
+
+
 def test_where_prominent_articles_are_clicked_less_exposure_counts_for_nothing():
     assert not learnt(-0.5).exposure_slope.counts
 

@@ -82,6 +82,8 @@ class ClickRates:
 
     def update(self, window: Window) -> None:
         """Learn from the released sum of one more window."""
+        if self.until // DAY < (window.end - 1) // DAY:
+            self._close_day(window)  # the last window of that day had no sum
         self._forget(window)
         self._show(window)
         row, counts = self._row[window.articles], window.likelihood or self.likelihood
@@ -95,8 +97,8 @@ class ClickRates:
         self._sums[row] += np.column_stack((expected, clicks, noise))
         if window.exposure_known:
             self.exposure_slope.learn(row, of_mean, clicks, noise)
-            if window.end % DAY == 0:
-                self.exposure_slope.settle()
+        if self.until % DAY == 0:
+            self._close_day(window)
         self._predict()
 
     @property
@@ -113,11 +115,22 @@ class ClickRates:
         mean = (clicks / slates * precision + _LEVEL / _LEVEL_VARIANCE) / (precision + 1 / _LEVEL_VARIANCE)
         return float(max(mean, _MIN_LEVEL))
 
+    def _close_day(self, window: Window) -> None:
+        """Decide whether prominence counts from now on. Where exposure is estimated by now, it does not."""
+        if window.exposure_known:
+            self.exposure_slope.settle()
+        else:
+            self.exposure_slope.rest()
+
     def _forget(self, window: Window) -> None:
-        """Let the past lose weight for the time since the last window, and drop what is shown no more."""
-        hours = (window.end - self.until) / 3600 if self.until else 0.0
+        """Let the past lose weight for the time since the last window, and drop what is shown no more.
+
+        Where there are several tasks, a sum of one may come after later ones of another: time does not go back.
+        """
+        now = max(self.until, window.end)
+        hours = (now - self.until) / 3600 if self.until else 0.0
         kept = (1 - FORGET_HOURLY) ** hours
-        self.until = window.end
+        self.until = now
         alive = self._shown > self.until - MAX_IDLE
         self.exposure_slope.forget(hours, alive)
         self._row[self._article[~alive]] = -1

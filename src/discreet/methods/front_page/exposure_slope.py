@@ -6,7 +6,8 @@ released sums. What an article was shown is remembered on three time scales: wha
 there is clicked more, what is just now shown to everybody is clicked less each time. On each scale the prominence of
 an article with recent exposure E is
 
-    x = ln(E/Ē + 1/10) − m,   Ē and m: the means of E and of the logarithm over all exposure,
+    x = ln(E/Ē + 1/10) − m,   Ē: the mean of E over the exposure of this scale; m: that of the logarithm over the
+                              exposure of the longest scale,
 
 and the logarithm of its age, in hours and 1, less its mean, is a fourth number. Of the clicks y where e were expected,
 with the variance v of noise and chance, the model is y − e = e·βᵀx. So each window gives A = Σ e²xxᵀ/v, and each
@@ -16,8 +17,9 @@ normal prior of variance p of each slope, β = p·A(p·AA + V)⁻¹ΣB.
 
 β counts if what is shown more on the longest scale is clicked more, by itself, three standard deviations beyond chance;
 else exposure says nothing. A slope below 0 there would be the age of what was shown for long, which recency has.
-Whether it counts is decided once a day, when the day's last window closes: with every window there would be a hundred
-chances a day to be wrong. All of it is computed from released sums and public exposure.
+Whether it counts is decided once a day, when the day's last window closes, or with the next sum if that one had none:
+with every window there would be a hundred chances a day to be wrong. All of it is computed from released sums and
+public exposure.
 
 An article that no sum has had is as prominent as the mean of those that had one. By its exposure it would be among the
 least prominent; where slates follow the scores, many a good new article would then hardly be shown.
@@ -111,11 +113,16 @@ class ExposureSlope:
 
     def settle(self) -> None:
         """Decide on β: 0 where the slope could be chance, or what is shown more is clicked less."""
-        pull, *rest = self.dropped + summed_up(self.by_article)
-        a, variance, self.beta = self.moments, np.array(rest), np.zeros(_SIZE)
+        pull, *squares = self.dropped + summed_up(self.by_article)
+        a, variance = self.moments, np.array(squares)
+        self.rest()
         if pull[_LONGEST] > _DEVIATIONS * variance[_LONGEST, _LONGEST] ** 0.5:
             spread = np.linalg.pinv(_PRIOR_VARIANCE * a @ a + variance, hermitian=True)
             self.beta = _PRIOR_VARIANCE * a @ spread @ pull
+
+    def rest(self) -> None:
+        """Let exposure say nothing until β is decided on again."""
+        self.beta = np.zeros(_SIZE)
 
     def effect(self) -> Floats:
         """What prominence adds to the log rate: of each article that is followed, and last of one that is not."""

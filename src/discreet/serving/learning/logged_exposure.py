@@ -1,7 +1,7 @@
 """Exposure that the publisher tells: how often each article was in a slate that was sent, and what of it is summed.
 
 A slate of C articles gives each of them 1/C. Totals only grow; of each task the database knows the total at which an
-article was last due, and that of the last window that has a sum, so what it was shown since is a difference. Which
+article was last due, and that of the last window that had cells, so what it was shown since is a difference. Which
 articles are due is decided as in the simulator (`methods.front_page.held`). All of it is public: no click is in it.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, func, literal, select
 
 from discreet.aggregation.aggregator_noise import noise_deviation
 from discreet.aggregation.task import DAY, Task
@@ -55,7 +55,7 @@ class DueCells:
         listed: Articles, due or not.
         totals: Of each the exposure by now.
         last_due: Of each the exposure when it was last due.
-        told: Of each the exposure at the last window that has a sum.
+        told: Of each the exposure at the last window that had cells.
         rows: Which are due.
     """
 
@@ -77,9 +77,19 @@ class DueCells:
 
     @property
     def shown(self) -> dict[str, float]:
-        """What was shown since the last window that has a sum, and its exposure in that time."""
+        """What was shown since the last window that had cells, and its exposure in that time."""
         more = self.totals - self.told
         return {self.listed[row]: float(more[row]) for row in np.flatnonzero(more > 0).tolist()}
+
+
+def take_over(connection: Connection, insert: Any, task: str) -> None:
+    """Let a new task begin where those before it ended: its sums have no clicks on what was shown earlier."""
+    if connection.execute(select(due.c.task).where(due.c.task == task).limit(1)).first() is None:
+        ended = select(literal(task), due.c.article, func.max(due.c.total), func.max(due.c.told))
+        ended = ended.where(due.c.task != task).group_by(due.c.article)
+        connection.execute(
+            insert(due).from_select(["task", "article", "total", "told"], ended).on_conflict_do_nothing()
+        )
 
 
 def due_cells(connection: Connection, task: Task, window: int, listed: Sequence[str]) -> DueCells:

@@ -84,7 +84,7 @@ def _popularity_after(model: PublicModel, snapshot: Snapshot, known: Arrays, use
     slates = closed.slates_of_each(contributions)
     place = {article: row for row, article in enumerate(snapshot.ids)}
     listed = np.array([article in place for article in closed.cells], np.bool_)
-    if listed.any():
+    if listed.any() or closed.shown:
         rows = np.array([place[article] for article in closed.cells if article in place], np.int64)
         counts = released[: len(closed.cells)][listed]
         shown = None if closed.shown is None else _on_rows(closed.shown, place)

@@ -20,7 +20,7 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, 
 from discreet.aggregation.sums import NoisySum
 from discreet.aggregation.task import Task
 from discreet.serving.database_tables import collected, learnt, windows
-from discreet.serving.learning.logged_exposure import due_cells, forget_exposure, settle_due
+from discreet.serving.learning.logged_exposure import due_cells, forget_exposure, settle_due, take_over
 from discreet.serving.learning.model_versions import ModelVersions, NewVersion
 from discreet.serving.learning.quality_estimates import MeasuredWindow, measures_quality
 from discreet.serving.server_store import ServerStore
@@ -40,7 +40,7 @@ class ClosedWindow:
         exposure: Of each the exposure since it was last due, where that was logged; else the share of all exposure that
             it is taken to have had.
         logged: Whether the exposure was logged.
-        shown: Where it was logged, what was shown since the last window that has a sum, due or not, and its exposure.
+        shown: Where it was logged, what was shown since the last window that had cells, due or not, and its exposure.
     """
 
     task: str
@@ -88,6 +88,7 @@ class WindowStore:
         """Write down a window that has ended, with the listed articles that are due; where none is, it has no sum."""
         name = task.id.hex()
         with self._engine.begin() as connection:
+            take_over(connection, self._insert, name)
             found = due_cells(connection, task, window, listed)
             end = task.begins(window + 1)
             closed = ClosedWindow(name, window, end, found.cells, found.exposure, logged=True, shown=found.shown)
