@@ -122,6 +122,17 @@ def check_folder(path: Path, *, overwrite: bool = False, inputs: Iterable[Path] 
     return place
 
 
+def check_file(path: Path) -> None:
+    """Before any work: whether a file can be written to `path`.
+
+    Raises:
+        DiscreetError: It cannot; nothing has been touched.
+    """
+    if path.is_dir():
+        raise DiscreetError(f"{path}: is a folder, not a file")
+    _probe(path, path.resolve())
+
+
 def _refuse_loss(path: Path, place: Path, overwrite: bool, inputs: Iterable[Path], own: Iterable[str]) -> None:
     if Path.cwd().is_relative_to(place):
         raise DiscreetError(f"{path}: the working directory lies in it; choose another folder")

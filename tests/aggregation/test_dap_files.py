@@ -128,3 +128,13 @@ def test_the_recipe_of_the_documents(tmp_path: Path) -> None:
         assert [one.task.name for one, _ in made.tasks.values()] == ["front page popularity"]
         made.store.close()
     assert config.collector() is not None
+
+
+@pytest.mark.parametrize("helper", ["https://n.example", "https://N.example:443/helper"])
+def test_terms_of_one_server_that_is_both_aggregators_are_not_written(tmp_path: Path, helper: str) -> None:
+    """They would be called proved, and no device takes part in them."""
+    out = tmp_path / "popularity.json"
+    flags = ["--leader", "https://n.example/dap", "--helper", helper, "--epsilon", "1", "--out", str(out)]
+    refused = CliRunner().invoke(app, ["terms", "popularity", *flags])
+    assert "one party that runs both sees everything" in str(refused.exception)
+    assert not out.exists()

@@ -63,7 +63,9 @@ def test_train_then_evaluate_gives_what_compare_gives(world, tmp_path, capsys):
     assert run(["train", str(world), "--method", "combined", "--text", "hashed", "--out", str(trained), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["guarantee"] is None
     assert run(["evaluate", str(trained), str(world), "--json"]) == 0
-    evaluated = json.loads(capsys.readouterr().out)["methods"][0]
+    told = json.loads(capsys.readouterr().out)
+    assert (told["seeds"], "hashed words" in told["text"]) == ([0], True)
+    evaluated = told["methods"][0]
     compare = [
         "compare",
         str(world),

@@ -23,3 +23,12 @@ def test_a_week_is_told_day_by_day():
     assert [day.number for day in days] == [1, 2, 3]
     assert told == days
     assert all(0 <= day.public.mean <= 1 and day.impressions > 0 for day in days)
+
+
+def test_the_cost_of_a_week_is_that_of_what_was_learnt_in_it():
+    """Where a head is learnt it has a δ, and the clicks that count a day are a number."""
+    task = TrainingTask(news_world(50, train_days=2, history_days=3, seed=1), "hashed")
+    method = FrontPage(epsilon=1.0, population=5000, window_minutes=720, head_share=0.2)
+    guarantee = week_of(task, method, 0, lambda day: None).guarantee
+    assert guarantee == method.guarantee(method.train(task, 0))
+    assert (guarantee.delta, "few" in guarantee.mechanism) == (1e-6, False)

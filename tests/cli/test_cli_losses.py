@@ -152,3 +152,26 @@ def disk_left(place):
 
     found = os.statvfs(place)
     return found.f_bavail * found.f_frsize
+
+
+@pytest.mark.parametrize("out", ["file/out.txt", "folder.txt"])
+@pytest.mark.parametrize("command", ["submit", "catalogue", "audit", "share", "terms", "embed"])
+def test_no_work_is_done_for_a_file_that_cannot_be_written(made, tmp_path, capsys, monkeypatch, command, out):
+    (tmp_path / "file").write_text("no folder")
+    for folder in ("folder.txt", "folder.svg", "run"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "ratings.csv").write_text("user,item,rating\na,b,1\n")
+    path = str(tmp_path / (out if command != "audit" else out.replace(".txt", ".svg")))
+    addresses = ["--leader", "https://a.example", "--helper", "https://b.example"]
+    commands = {
+        "submit": ["submit", str(tmp_path / "run"), str(made), "--split", "dev", "--out", path],
+        "catalogue": ["data", "catalogue", str(made), path],
+        "audit": ["audit", "randomized response", "--plot", path],
+        "share": ["vendors", "share", str(tmp_path / "ratings.csv"), "--vendors", "2", "--epsilon", "5", "--out", path],
+        "terms": ["aggregate", "terms", "popularity", *addresses, "--epsilon", "1", "--out", path],
+        "embed": ["embed", "http://127.0.0.1:9", "--write", path],
+    }
+    monkeypatch.setattr("discreet.data.open.open_with_train", lambda *_: pytest.fail("read the data"))
+    monkeypatch.setattr("discreet.audits.run", lambda *_, **__: pytest.fail("ran audits"))
+    assert run(commands[command]) == 2
+    told_in_one_line(capsys, f"{path}: ", "is a folder" if out == "folder.txt" else "cannot be written")

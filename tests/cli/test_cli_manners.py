@@ -141,3 +141,25 @@ def test_a_ranking_by_titles_that_are_not_there_says_so(world, tmp_path, capsys)
     for _ in range(2):
         assert run(arguments) == 0
         assert "content: no article of this data set has a title" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_budget_that_no_method_has_is_refused(world, tmp_path, capsys):
+    compare = ["compare", str(world), "--out", str(tmp_path / "out"), "--text", "hashed", "--epsilon", "3"]
+    assert run([*compare, "--methods", "random,fedrec"]) == 2
+    assert "none of random, fedrec has a budget" in capsys.readouterr().err
+    assert run([*compare, "--methods", "random,front_page"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "whose"),
+    [
+        (["--skew", "2"], "--skew is for --ratings"),
+        (["--items", "40"], "--items is for --ratings or --purchases"),
+        (["--ratings", "--days", "2"], "--days is for news"),
+        (["--purchases", "--half-stars"], "--half-stars is for --ratings"),
+    ],
+)
+def test_an_option_of_another_world_is_refused(tmp_path, capsys, words, whose):
+    assert run(["data", "synth", str(tmp_path / "made"), "--readers", "20", *words]) == 2
+    assert whose in capsys.readouterr().err
+    assert not (tmp_path / "made").exists()

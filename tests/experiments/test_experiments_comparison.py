@@ -39,6 +39,15 @@ def test_a_method_with_a_budget_stands_once_for_each():
     ]
 
 
+def test_no_method_stands_twice():
+    made = list(variants(["content", "privaterec", "content"], {}, [1.0, 3.0, 1.0]))
+    assert [(method.name, method.epsilon) for method in made] == [
+        ("content", None),
+        ("privaterec", 1.0),
+        ("privaterec", 3.0),
+    ]
+
+
 @pytest.mark.parametrize("setting", ["colour", "fedrec.colour", "content.rate"])
 def test_a_setting_that_nobody_has_is_refused(setting):
     with pytest.raises(DiscreetError, match=setting):

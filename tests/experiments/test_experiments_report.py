@@ -279,6 +279,27 @@ def test_epsilon_plot_without_any_finite_epsilon():
     assert epsilon_plot_svg(Comparison("d", "dev", unlimited)) is not None
 
 
+def test_budgets_that_differ_by_rounding_have_one_tick():
+    """An accountant that ends at 0.999999 for ε = 1 is no second place on the axis."""
+    nearly = MethodResult("rounds", None, 1.0, runs(0.0), guarantee(0.999999))
+    results = [
+        nearly,
+        *(MethodResult("reports", None, epsilon, runs(0.0), guarantee(epsilon)) for epsilon in (1.0, 3.0)),
+    ]
+    svg = epsilon_plot_svg(Comparison("d", "dev", results))
+    assert svg is not None
+    assert "0.999999" not in svg
+
+
+def test_the_page_says_truly_what_the_dashed_line_is(comparison):
+    def caption(shown):
+        page = html_report(shown, shown.plots())
+        return re.search(r"the dashed line is [^.]*\.", page).group()
+
+    assert caption(comparison) == "the dashed line is the best of them, content."
+    assert caption(comparison.against("random")) == "the dashed line is that of random."
+
+
 def test_results_on_different_impressions_cannot_be_compared():
     other = world(seed=1)
     elsewhere = ranking_metrics(np.zeros(len(other.shown)), other)

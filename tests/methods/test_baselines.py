@@ -130,6 +130,8 @@ def test_exposure_counts_what_was_shown_in_the_last_hours_before_each_impression
         ("exposure", "hours", 0, "hours must be above 0"),
         ("exposure", "hours", float("inf"), "hours must be above 0 and at most 87660"),
         ("exposure", "hours", "long", "hours is a number"),
+        ("popularity", "prior_shows", float("inf"), "prior_shows must be above 0 and finite"),
+        ("fedrec", "rate", 1e39, r"rate above 0 and at most 3.40282e\+38"),
         ("combined", "exposure", "maybe", "exposure is true or false, not 'maybe'"),
         ("combined", "exposure", 1, "exposure is true or false, not '1'"),
     ],

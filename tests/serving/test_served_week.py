@@ -244,6 +244,6 @@ def test_slates_are_told_by_scripts(tmp_path, capsys):
     store.close()
     slates.write_text('{"articles": ["N1"]}\n{"articles": []}\n')
     assert run(["articles", "shown", str(slates), "--database", str(place)]) == 2
-    assert "slates.jsonl, line 2: no slate" in capsys.readouterr().err
+    assert "slates.jsonl:2: no slate (articles: " in capsys.readouterr().err
     assert run(["retrain", "--database", str(tmp_path / "none.sqlite")]) == 2
     assert "there is no such database" in capsys.readouterr().err

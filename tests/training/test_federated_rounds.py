@@ -88,6 +88,13 @@ def test_resumed_training_ends_with_the_same_bits(tmp_path, clipped):
     assert same(resumed.optimiser, whole.optimiser)
 
 
+@pytest.mark.parametrize("optimiser", [SGD(rate=3e38), FedAdam(rate=3e38)])
+def test_weights_that_are_no_numbers_end_the_training(optimiser):
+    parameters = {"weights": torch.ones(2)}
+    with pytest.raises(DiscreetError, match=r"diverged in round 1 \(weights are not finite\)"):
+        train_rounds(lambda *_: RoundResult({"weights": torch.full((2,), 1e9)}, 1.0), optimiser, parameters, 2)
+
+
 def test_interruption_saves_the_last_finished_round(tmp_path):
     work, parameters = make_round()
     file = CheckpointFile(tmp_path / "checkpoint.safetensors")
@@ -102,6 +109,13 @@ def test_interruption_saves_the_last_finished_round(tmp_path):
     assert file.load().round == 3
     resumed = train_rounds(work, FedAdam(rate=0.02), parameters, 9, file=file)
     assert same(resumed.parameters, train_rounds(work, FedAdam(rate=0.02), parameters, 9).parameters)
+
+
+def test_a_checkpoint_of_more_rounds_is_not_called_a_training_of_fewer(tmp_path):
+    file = CheckpointFile(tmp_path / "checkpoint.safetensors")
+    train_rounds(*_args(make_round()), 3, file=file)
+    with pytest.raises(InputError, match="has 3 rounds already, not 2"):
+        train_rounds(*_args(make_round()), 2, file=file)
 
 
 def test_checkpoints_are_written_on_the_way(tmp_path):

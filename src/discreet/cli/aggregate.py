@@ -156,7 +156,8 @@ def terms(
 
     from discreet.aggregation.task import DAY
     from discreet.cli.config_file import experiment_of
-    from discreet.files import replacing_file
+    from discreet.edge.reader.sums.floors import origin_of
+    from discreet.files import check_file, replacing_file
     from discreet.methods.front_page.learnt_weights import weights_task
     from discreet.methods.front_page.windows import popularity_task
     from discreet.protocol.weight_cells import MAX_DIRECTIONS
@@ -164,6 +165,9 @@ def terms(
     from discreet.serving.learning.one_process_trial import ROOM
     from discreet.serving.learning.quality_estimates import quality_name, quality_task
 
+    check_file(out)
+    if origin_of(leader) == origin_of(helper):
+        raise DiscreetError(f"--leader and --helper are both {helper}: one party that runs both sees everything")
     today = int(time.time()) // DAY * DAY
     addresses = {"start": today, "leader": leader, "helper": helper}
     if what is TermsChoice.quality:

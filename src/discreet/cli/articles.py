@@ -12,7 +12,7 @@ import typer
 
 from discreet.cli.administered import Database, Server, TokenFile, administration
 from discreet.cli.options import AsJson, print_json, say
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InputError
 
 app = typer.Typer(
     help="Add, expire and list articles: through a running server, or in its database.", no_args_is_help=True
@@ -111,7 +111,9 @@ def shown(
         try:
             slates += [SlateCount.model_validate_json(line)] if line.strip() else []
         except ValidationError as error:
-            raise DiscreetError(f"{file}, line {number}: no slate ({error.errors()[0]['msg']})") from None
+            wrong = error.errors()[0]
+            field = "".join(f"{part}: " for part in wrong["loc"])
+            raise InputError(file, f"no slate ({field}{wrong['msg']})", number) from None
     administration(server, admin_token_file, database).add_slates(slates)
     if as_json:
         print_json({"slates": len(slates), "shown": sum(slate.shown for slate in slates)})

@@ -13,6 +13,7 @@ from rich.table import Table
 from discreet.cli.options import AsJson, console, print_json
 from discreet.errors import DiscreetError
 from discreet.extras import require_extra
+from discreet.files import check_file
 from discreet.progress import notice
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def audit(
         raise DiscreetError(f"{plot}: a plot's name ends in {', '.join(PLOT_FORMATS)}")
     if plot is not None:
         require_extra("plots")
+        check_file(plot)
     load_plugins()
     for line in load_audits():
         notice(line)

@@ -99,7 +99,7 @@ def compare(
     from discreet.experiments.ranking_table import rich_table
     from discreet.experiments.report import save_report
     from discreet.methods.method import TrainingTask
-    from discreet.methods.method_registry import BASELINES
+    from discreet.methods.method_registry import BASELINES, setting_names
     from discreet.methods.published.paper_presets import paper_preset
     from discreet.training.torch_device import use_device
 
@@ -107,6 +107,8 @@ def compare(
     given = {**parse_settings(settings, several=True), **({"model": model} if model else {})}
     budgets: Sequence[float] = parse_epsilons(epsilon)
     names = [name.strip() for name in methods.split(",")] if methods is not None else list(BASELINES)
+    if budgets and not any("epsilon" in setting_names(name) for name in names):
+        raise DiscreetError(f"--epsilon {epsilon}: none of {', '.join(names)} has a budget; leave it out")
     if preset is not None:
         paper = paper_preset(preset)
         names = list(paper.methods) if methods is None else names

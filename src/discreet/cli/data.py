@@ -6,17 +6,27 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from click.core import ParameterSource
 from rich.table import Table
 
 from discreet.cli.options import AsJson, NewsPath, Overwrite, Seed, console, print_json, say
 from discreet.errors import DiscreetError
-from discreet.files import check_folder
+from discreet.files import check_file, check_folder
 
 app = typer.Typer(help="Make and check data sets.", no_args_is_help=True)
 
 
+_OPTIONS_OF = {
+    "news": ("days", "articles_per_day"),
+    "--ratings": ("items", "count", "skew", "half_stars"),
+    "--purchases": ("items",),
+}
+"""What `synth` takes for each kind of data set alone."""
+
+
 @app.command()
 def synth(
+    context: typer.Context,
     out: Annotated[
         Path, typer.Argument(metavar="OUT", help="The folder to write; it appears only when it is complete.")
     ],
@@ -57,6 +67,7 @@ def synth(
     """
     if ratings and purchases:
         raise DiscreetError("--ratings and --purchases are two worlds; choose one")
+    _refuse_options_of_others(context, "--ratings" if ratings else "--purchases" if purchases else "news")
     check_folder(out, overwrite=overwrite)
     from discreet.data import synthetic
 
@@ -72,6 +83,13 @@ def synth(
         world = synthetic.news_world(readers, train_days=days, articles_per_day=articles_per_day, seed=seed)
         synthetic.write_mind(world, out, overwrite=overwrite)
     show_counts(out, as_json)
+
+
+def _refuse_options_of_others(context: typer.Context, kind: str) -> None:
+    for name in sorted({name for names in _OPTIONS_OF.values() for name in names} - set(_OPTIONS_OF[kind])):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            kinds = " or ".join(other for other, names in _OPTIONS_OF.items() if name in names)
+            raise DiscreetError(f"--{name.replace('_', '-')} is for {kinds}; leave it out")
 
 
 @app.command()
@@ -106,6 +124,7 @@ def catalogue(
 
     Example: discreet data catalogue world catalogue.csv
     """
+    check_file(out)
     from discreet.data.open import open_with_train
     from discreet.data.public_catalogue import PublicCatalogue
 

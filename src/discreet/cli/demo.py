@@ -124,7 +124,7 @@ def _show_week(task: TrainingTask, report: Path, population: int, seed: int, pla
 
     week = week_of(task, method, seed, tell)
     say(f"   all days{' ' * 41}{week.gain.mean:+.3f} ± {week.gain.se:.3f}")
-    say(f"   What a reader's day costs: {method.guarantee({})}.")
+    say(f"   What a reader's day costs: {week.guarantee}.")
     names, settings = [*BASELINES, "front_page"], {"front_page.population": population, "front_page.window_minutes": 60}
     comparison = compare(task, list(variants(names, settings, [])), "dev", [seed], MeasurementCache())
     figures = [week_figure(played, devices)] if has_extra("plots") else []

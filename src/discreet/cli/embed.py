@@ -30,10 +30,12 @@ def embed(
 
     Example: discreet embed https://news.example
     """
-    from discreet.files import replacing_file
+    from discreet.files import check_file, replacing_file
     from discreet.protocol.check import parse
     from discreet.serving.bundle import bundle, integrity_of
 
+    if write is not None:
+        check_file(write)
     address = server.rstrip("/")
     script = _fetched(address, "/discreet.js")
     tasks = _fetched(address, "/v1/tasks", may_lack=True)

@@ -81,7 +81,7 @@ def evaluate(
     if isinstance(method, OneShot):
         measured = three_rankings(method, task, trained.state, impressions, seed)
         add_to_folder(run, "rankings.json", json.dumps(qualities(measured), indent=2) + "\n")
-    comparison = Comparison(task.data.name, split, results)
+    comparison = Comparison(task.data.name, split, results, [trained.seed], task.text_identity)
     if as_json:
         units = {label: [guarantee.to_json() for guarantee in several] for label, several in by_unit.items()}
         print_json(comparison.to_json() | ({"other_guarantees": units} if units else {}))

@@ -9,6 +9,7 @@ import typer
 
 from discreet.cli.options import AsJson, Device, NewsPath, RunPath, Seed, Split, print_json, say
 from discreet.errors import InputError
+from discreet.files import check_file
 
 
 def submit(
@@ -31,6 +32,7 @@ def submit(
     """
     if out.suffix not in (".zip", ".txt"):
         raise InputError(out, "must end with .zip or .txt")
+    check_file(out)
     from discreet.data.formats.mind_submission import write_submission
     from discreet.data.open import open_with_train
     from discreet.experiments.ranking_comparison import split_of

@@ -12,6 +12,7 @@ import typer
 from discreet.cli.options import AsJson, Seed, print_json, say
 from discreet.cli.vendors import FeedbackChoice, all_ratings, check_one_source, matched_files, parse_scale, within_scale
 from discreet.errors import DiscreetError, InputError
+from discreet.files import check_file
 
 if TYPE_CHECKING:
     from discreet.nodes import Aggregation
@@ -144,6 +145,7 @@ def share(
         rehearse(epsilon, delta, many, kind, aggregation.in_job, engine, timeout, seed)
         return
     check_one_source(ratings, files)
+    check_file(out)
     if files and superlink is not None:
         raise DiscreetError("with --superlink each vendor's own node has its file; give the catalogue instead")
     by_two = aggregation is AggregationChoice.two_aggregators

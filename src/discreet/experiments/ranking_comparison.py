@@ -35,8 +35,12 @@ def variants(names: Sequence[str], settings: Mapping[str, Any], epsilons: Sequen
     """Each named method once, or once for each ε where it has an ε to set.
 
     A setting `rate` goes to all methods that have one, `fedrec.rate` to that method alone and before the other. A tuple
-    of values is a sweep: one method for each.
+    of values is a sweep: one method for each. None comes twice.
     """
+    return iter(dict.fromkeys(_variants_of(names, settings, epsilons)))
+
+
+def _variants_of(names: Sequence[str], settings: Mapping[str, Any], epsilons: Sequence[float]) -> Iterator[Method]:
     used: set[str] = set()
     for name in names:
         used |= {key for key in settings if has_setting(name, key) or has_setting(name, key.removeprefix(f"{name}."))}

@@ -102,7 +102,7 @@ def _label_epsilon_axis(axes: Axes, smallest: float, largest: float, infinity: f
     powers = [10.0**p for p in range(math.floor(math.log10(smallest)), math.ceil(math.log10(largest)) + 1)]
     ticks = [t for t in powers if smallest / 2 <= t <= min(largest * 2, infinity / 2)]
     if len(ticks) < 2:
-        ticks = sorted({smallest, largest})
+        ticks = sorted({float(f"{epsilon:.3g}") for epsilon in (smallest, largest)})
     axes.xaxis.set_major_locator(FixedLocator([*ticks, infinity]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xticklabels([*(f"{t:g}" for t in ticks), "∞"])

@@ -16,6 +16,7 @@ from discreet.evaluation.uncertainty import Difference, Estimate, estimate, pair
 from discreet.methods.front_page.front_page import FrontPage
 from discreet.methods.front_page.windows import DAY
 from discreet.methods.method import TrainingTask
+from discreet.privacy.guarantee import Guarantee
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,11 @@ class WeekDay:
 
 @dataclass(frozen=True)
 class Week:
-    """All days, and what sums add to public weights over all of them."""
+    """All days, what sums add to public weights over all of them, and what a reader's day of these sums costs."""
 
     days: list[WeekDay]
     gain: Difference
+    guarantee: Guarantee
 
 
 def week_of(task: TrainingTask, method: FrontPage, seed: int, done: Callable[[WeekDay], None]) -> Week:
@@ -64,4 +66,4 @@ def week_of(task: TrainingTask, method: FrontPage, seed: int, done: Callable[[We
             days.append(found)
             done(found)
     gain = paired_difference(np.concatenate(whole_auc), np.concatenate(own_auc), np.concatenate(seen_by))
-    return Week(days, gain)
+    return Week(days, gain, method.guarantee(state))

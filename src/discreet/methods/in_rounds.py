@@ -6,13 +6,13 @@ There is no behaviour to inherit. A method's page has its own loop, client updat
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+import torch
 from torch import Tensor
 
 from discreet.errors import DiscreetError
@@ -30,6 +30,9 @@ from discreet.training.readers_sum import Integers
 if TYPE_CHECKING:
     from discreet.methods.round_server import Federation
     from discreet.methods.setup import Part, Setup
+
+_MAX_RATE = torch.finfo(torch.float32).max
+"""Weights are of this type; a larger step has no number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,8 +75,10 @@ class InRounds(Method):
             )
         if self.rounds < 1 or self.negatives < 1 or self.history_clicks < 0:
             raise DiscreetError(f"{self.name}: rounds and negatives must be at least 1, history_clicks at least 0")
-        if not 0 < self.fraction <= 1 or not 0 < self.rate < math.inf:
-            raise DiscreetError(f"{self.name}: fraction must be above 0 and at most 1, rate above 0")
+        if not 0 < self.fraction <= 1 or not 0 < self.rate <= _MAX_RATE:
+            raise DiscreetError(
+                f"{self.name}: fraction must be above 0 and at most 1, rate above 0 and at most {_MAX_RATE:g}"
+            )
         for budget in (self.epsilon, self.epsilon_serving):
             if budget is not None and not budget > 0:
                 raise DiscreetError(f"{self.name}: a budget ε must be above 0 (or inf), not {budget}")

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import TracebackType
 
 import torch
+from torch import Tensor
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InputError
 from discreet.progress import notice, say_time_left, track
 from discreet.training.checkpoint import Checkpoint, CheckpointFile
 from discreet.training.objective import Parameters
@@ -65,6 +66,10 @@ class Server:
         self.state = (file.load() if file else None) or Checkpoint(start, optimiser.init(start))
         self._optimiser, self._rounds, self._file, self._every, self._watch = optimiser, rounds, file, every, watch
         self._saved = self.state.round
+        if file and self._saved > rounds:
+            raise InputError(
+                file.path, f"has {self._saved} rounds already, not {rounds}; remove it, or set more rounds"
+            )
         if self._saved:
             notice(f"resuming after round {self._saved}")
 
@@ -104,11 +109,9 @@ class Server:
         state, number = self.state, self.state.round + 1
         parameters, memory = state.parameters, state.optimiser
         if result.direction is not None:
-            if not all(torch.isfinite(value).all() for value in result.direction.values()):
-                raise DiscreetError(
-                    f"training diverged in round {number} (gradients are not finite); lower the learning rate"
-                )
+            _refuse_infinite(result.direction, number, "gradients")
             parameters, memory = self._optimiser.step(parameters, result.direction, memory)
+            _refuse_infinite(parameters, number, "weights")
         losses, nodes = (*state.losses, result.loss), (*state.nodes, result.nodes)
         self.state = Checkpoint(parameters, memory, number, losses, nodes, state.watched)
         if self._watch is not None and (auc := self._watch(self.state, result)) is not None:
@@ -120,6 +123,11 @@ class Server:
         if self._file:
             self._file.save(self.state)
         self._saved = self.state.round
+
+
+def _refuse_infinite(values: Mapping[str, Tensor], number: int, what: str) -> None:
+    if not all(torch.isfinite(value).all() for value in values.values()):
+        raise DiscreetError(f"training diverged in round {number} ({what} are not finite); lower the learning rate")
 
 
 def mean_gradient(parameters: Parameters, total: Integers | None, nodes: tuple[int, ...] = (0,)) -> RoundResult:

@@ -129,7 +129,7 @@ def _explain(path: Path, first_line: int, frame: pl.DataFrame) -> NoReturn:
             text = row.get(column, "0")
             limit = MAX_RATING if column == "rating" else LATEST
             if not _is_number(text) or not abs(float(text)) <= limit:
-                wanted = "a number" if column == "rating" else "a number of seconds since 1970"
+                wanted = f"a number up to {MAX_RATING:g}" if column == "rating" else "a number of seconds since 1970"
                 raise InputError(path, f"the {column} '{text}' is not {wanted}", line)
     raise InputError(path, "cannot be read as ratings", first_line)
 

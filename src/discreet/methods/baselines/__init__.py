@@ -5,6 +5,7 @@ None of them hides a click: popularity and the combination are what a publisher 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,8 +48,8 @@ class Popularity(Baseline):
     name = "popularity"
 
     def __post_init__(self) -> None:
-        if not self.prior_shows > 0:
-            raise DiscreetError(f"popularity: prior_shows must be above 0, not {self.prior_shows}")
+        if not 0 < self.prior_shows < math.inf:
+            raise DiscreetError(f"popularity: prior_shows must be above 0 and finite, not {self.prior_shows}")
 
     def score(self, task: TrainingTask, state: State, impressions: Impressions, seed: int) -> Scores:
         """Log of the shrunk rate, from all impressions before each impression's own time."""

@@ -60,7 +60,7 @@ class Floors:
             yield f"its δ is {task.delta:g}; this device allows {self.delta:g}"
         if task.helper.rstrip("/") not in {helper.rstrip("/") for helper in self.helpers}:
             yield "its second aggregator is not one that this device trusts"
-        if _origin(task.leader) == _origin(task.helper):
+        if origin_of(task.leader) == origin_of(task.helper):
             yield "both of its aggregators have one address"
         if not (_is_secure(task.leader) and _is_secure(task.helper)):
             yield "an aggregator's address is not https"
@@ -71,7 +71,7 @@ def is_one_party(task: Task) -> bool:
     return all(urlsplit(address).hostname in _HERE for address in (task.leader, task.helper))
 
 
-def _origin(address: str) -> tuple[str, str | None, int | None]:
+def origin_of(address: str) -> tuple[str, str | None, int | None]:
     """Scheme, host and port, as a browser compares them."""
     try:
         parts = urlsplit(address)
