@@ -33,6 +33,7 @@ from discreet.cli.options import (
 from discreet.errors import DiscreetError
 from discreet.experiments import REPORT_FILES
 from discreet.files import claim_folder
+from discreet.progress import notice
 from discreet.tabular import check_format
 
 
@@ -107,14 +108,14 @@ def compare(
     given = {**parse_settings(settings, several=True), **({"model": model} if model else {})}
     budgets: Sequence[float] = parse_epsilons(epsilon)
     names = [name.strip() for name in methods.split(",")] if methods is not None else list(BASELINES)
-    if budgets and not any("epsilon" in setting_names(name) for name in names):
-        raise DiscreetError(f"--epsilon {epsilon}: none of {', '.join(names)} has a budget; leave it out")
     if preset is not None:
         paper = paper_preset(preset)
         names = list(paper.methods) if methods is None else names
         given |= {f"{name}.{key}": value for name in names for key, value in paper.settings_for(name, given).items()}
         budgets = budgets or paper.epsilons
     chosen = list(variants(names, given, budgets))
+    if epsilon is not None and not any("epsilon" in setting_names(name) for name in names):
+        notice(f"--epsilon {epsilon} says nothing here: none of {', '.join(names)} has a budget")
     if against is not None and against not in names:
         raise DiscreetError(f"--against {against}: it is not among the methods that are compared")
     news = readers_who_train(open_with_train(data), readers, half, seed)

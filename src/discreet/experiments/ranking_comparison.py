@@ -35,21 +35,17 @@ def variants(names: Sequence[str], settings: Mapping[str, Any], epsilons: Sequen
     """Each named method once, or once for each ε where it has an ε to set.
 
     A setting `rate` goes to all methods that have one, `fedrec.rate` to that method alone and before the other. A tuple
-    of values is a sweep: one method for each. None comes twice.
+    of values is a sweep: one method for each. A name or an ε that is given twice counts once.
     """
-    return iter(dict.fromkeys(_variants_of(names, settings, epsilons)))
-
-
-def _variants_of(names: Sequence[str], settings: Mapping[str, Any], epsilons: Sequence[float]) -> Iterator[Method]:
     used: set[str] = set()
     for name in names:
         used |= {key for key in settings if has_setting(name, key) or has_setting(name, key.removeprefix(f"{name}."))}
     if unknown := set(settings) - used:
         raise DiscreetError(f"none of {', '.join(names)} has a setting '{min(unknown)}'; see 'discreet list'")
-    for name in names:
+    for name in dict.fromkeys(names):
         own = settings_for(name, settings)
         if "epsilon" in setting_names(name) and epsilons:
-            own["epsilon"] = tuple(epsilons)
+            own["epsilon"] = tuple(dict.fromkeys(epsilons))
         swept = [value if isinstance(value, tuple) else (value,) for value in own.values()]
         for chosen in itertools.product(*swept):
             yield make_method(name, dict(zip(own, chosen, strict=True)))
