@@ -38,7 +38,7 @@ STUTTERING := \
 # A worker waits for a quarter of its time, for pages, processes and disks: three fill two cores.
 test: $(READY)  ## All tests but long and slow ones; with BUSY=yes the long ones too, those that wait for something at low priority next to the others, and some stutter
 ifeq ($(BUSY),yes)
-	@nice -n 5 $(BIN)/pytest -n 2 --dist worksteal -m 'waits and not slow' -o cache_dir=.venv/waits > .venv/busy.log 2>&1 & waiting=$$!; \
+	@nice -n 5 $(BIN)/pytest -n 3 --dist worksteal -m 'waits and not slow' -o cache_dir=.venv/waits > .venv/busy.log 2>&1 & waiting=$$!; \
 	$(BIN)/pytest -n 2 --dist worksteal -m 'not waits and not slow' -o cache_dir=.venv/others; others=$$?; \
 	wait $$waiting; waited=$$?; cat .venv/busy.log; \
 	again="$(BIN)/pytest --last-failed --last-failed-no-failures none -o"; \

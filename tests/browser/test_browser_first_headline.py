@@ -97,7 +97,7 @@ def test_a_headline_comes_before_the_rest_of_the_catalogue(browser: Any, run: Pa
     assert size < MAX_BYTES
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_headline_comes_at_once_from_a_large_catalogue(browser: Any, run: Path) -> None:
     with served(run, FEW) as small, served(run, MANY) as large:
         visits = [(first_visit(browser, small), first_visit(browser, large)) for _ in range(VISITS)]

@@ -108,7 +108,7 @@ DP_FEDAVG = ("--epsilon", "3", *PATIENCE)
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_host_is_killed_in_a_round_and_the_weights_are_those_of_the_sums(tmp_path, task, deployed, monkeypatch):
     """By the command that `nodes start` prints, with a model of another package, which the nodes allow."""
     folder, deployment = deployed
