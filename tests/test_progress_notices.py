@@ -5,7 +5,7 @@ import io
 from rich.console import Console
 from rich.progress import Progress
 
-from discreet.progress import bars_aside, notice, shown, shown_by, track
+from discreet.progress import bars_aside, notice, notice_once, shown, shown_by, track
 
 
 def test_square_brackets_are_no_markup(capsys):
@@ -41,3 +41,13 @@ def test_bars_are_away_while_something_is_printed_and_back_afterwards():
         assert not progress.live.is_started
     with bars_aside():
         pass
+
+
+def test_what_several_parts_say_is_said_once_in_a_block(capsys):
+    for _ in range(2):
+        with shown():
+            notice_once("titles as vectors: hashed words")
+            notice_once("titles as vectors: hashed words")
+            notice("a line")
+            notice("a line")
+        assert capsys.readouterr().err.splitlines() == ["titles as vectors: hashed words", "a line", "a line"]

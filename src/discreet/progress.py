@@ -23,6 +23,7 @@ _DAY_SECONDS = 86_400.0
 _progress: ContextVar[Progress | None] = ContextVar("discreet_progress", default=None)
 _verbose: ContextVar[bool] = ContextVar("discreet_verbose", default=False)
 _following: ContextVar[int] = ContextVar("discreet_following", default=0)
+_said: ContextVar[set[str] | None] = ContextVar("discreet_said", default=None)
 
 
 @contextmanager
@@ -45,11 +46,12 @@ def shown() -> Iterator[None]:
 @contextmanager
 def shown_by(progress: Progress) -> Iterator[None]:
     """Let `progress` show bars and notices inside this block."""
-    token, quiet = _progress.set(progress), _verbose.set(_verbose.get())
+    token, quiet, said = _progress.set(progress), _verbose.set(_verbose.get()), _said.set(set())
     try:
         yield
     finally:
         progress.stop()
+        _said.reset(said)
         _progress.reset(token)
         _verbose.reset(quiet)
 
@@ -139,6 +141,14 @@ def notice(message: str) -> None:
     progress = _progress.get()
     if progress is not None:
         progress.console.print(message, style="dim", highlight=False, markup=False, soft_wrap=True)
+
+
+def notice_once(message: str) -> None:
+    """Say one line that several parts of the work have to say, once in a `shown()` block."""
+    said = _said.get()
+    if said is not None and message not in said:
+        said.add(message)
+        notice(message)
 
 
 LONG_SECONDS = 60.0

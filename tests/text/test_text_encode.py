@@ -33,7 +33,7 @@ def own_cache(tmp_path, monkeypatch):
 @pytest.fixture
 def notices(monkeypatch):
     said = []
-    monkeypatch.setattr(encode, "notice", said.append)
+    monkeypatch.setattr(encode, "notice_once", said.append)
     monkeypatch.setattr(cache, "notice", said.append)
     return said
 

