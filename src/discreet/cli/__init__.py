@@ -46,7 +46,8 @@ def _run(arguments: list[str]) -> int:
         return 2  # the help itself has been printed
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "discreet"
-        return _fail(f"{error.format_message()} Try '{command} --help'.")
+        message = error.format_message()
+        return _fail(f"{message}{'' if message.endswith(('.', '?')) else '.'} Try '{command} --help'.")
     except click.ClickException as error:
         return _fail(error.format_message())
     except (click.Abort, KeyboardInterrupt):
