@@ -13,6 +13,7 @@ LIBRARIES = {
     "polars": "train",
     "numba": "train",
     "safetensors": "train",
+    "threadpoolctl": "train",
     "matplotlib": "plots",
     "jinja2": "plots",
     "markupsafe": "plots",

@@ -23,6 +23,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.blas_threads import one_blas_thread
 from discreet.data.news import Impressions
 from discreet.methods.front_page.count_likelihood import CountLikelihood
 from discreet.methods.front_page.exposure_slope import ExposureSlope
@@ -165,8 +166,9 @@ class ClickRates:
         expected, clicks, noise = expected[used], clicks[used], noise[used]
         text = self._text[self._article[used]]
         weight = expected**2 / (expected + noise)
-        moments = text.T @ (text * weight[:, None]) + RIDGE * np.eye(text.shape[1])
-        self._slope = np.asarray(np.linalg.solve(moments, text.T @ (weight * (clicks / expected - 1))), np.float64)
+        with one_blas_thread():
+            moments = text.T @ (text * weight[:, None]) + RIDGE * np.eye(text.shape[1])
+            self._slope = np.asarray(np.linalg.solve(moments, text.T @ (weight * (clicks / expected - 1))), np.float64)
 
     def _prior(self, articles: NDArray[np.integer]) -> Floats:
         """What text tells of θ."""

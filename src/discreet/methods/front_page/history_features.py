@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.blas_threads import one_blas_thread
 from discreet.data.news import Impressions
 from discreet.methods.baselines import Recency
 from discreet.methods.front_page.public_articles import PublicArticles
@@ -44,10 +45,11 @@ def device_features(task: TrainingTask, public: PublicArticles, impressions: Imp
     """All features of all shown articles, each from its reader's own history and from public times."""
     found = np.zeros((len(impressions.shown), len(FEATURES)))
     subcategories = Subcategories.of(task)
-    for i in track(range(len(impressions)), "Ranking on devices"):
-        slate, history = slice(impressions.slate[i], impressions.slate[i + 1]), impressions.history(i)
-        candidates = impressions.shown[slate]
-        found[slate, :3] = reader_features(public, history, candidates)
-        found[slate, 4] = subcategories.affinity(history, candidates)
+    with one_blas_thread():
+        for i in track(range(len(impressions)), "Ranking on devices"):
+            slate, history = slice(impressions.slate[i], impressions.slate[i + 1]), impressions.history(i)
+            candidates = impressions.shown[slate]
+            found[slate, :3] = reader_features(public, history, candidates)
+            found[slate, 4] = subcategories.affinity(history, candidates)
     found[:, 3] = Recency().score(task, {}, impressions, 0)
     return found

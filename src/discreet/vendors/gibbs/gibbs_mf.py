@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numba
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from discreet.blas_threads import one_blas_thread
 from discreet.data.ratings import Ratings
 from discreet.progress import track
 from discreet.vendors.gibbs.chain import Chain
@@ -105,13 +105,12 @@ class GibbsMF:
 def few_threads(work: int) -> Iterator[None]:
     """Let BLAS have one thread, and numba as many as `work` multiplications at a time are worth.
 
-    BLAS is asked for small matrices only. Its other threads would spin while they wait for the next one, which costs
-    many times the work itself on a busy machine.
+    BLAS is asked for small matrices only.
     """
     before = numba.get_num_threads()
     numba.set_num_threads(max(1, min(before, work // _WORTH_A_THREAD)))
     try:
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             yield
     finally:
         numba.set_num_threads(before)
