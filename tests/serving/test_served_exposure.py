@@ -136,7 +136,7 @@ def test_a_server_learns_of_exposure_what_the_simulator_learns(site):
     np.testing.assert_allclose(site.served(), known_of(site), atol=1e-9)
 
 
-@pytest.mark.parametrize("price", [DayPrice(0.002), DayPrice(0.005, 1e-6)])
+@pytest.mark.parametrize("price", [DayPrice(0.002), DayPrice(0.004, 1e-6)])
 def test_what_waits_for_its_sum_is_followed_as_in_the_simulator(tmp_path, price):
     site = EditedSite(tmp_path, price)
     due = [site.play() for _ in range(13)]

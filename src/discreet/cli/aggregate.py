@@ -168,6 +168,7 @@ def terms(
     from discreet.methods.front_page.daily_budget import DailyBudget
     from discreet.methods.front_page.learnt_weights import weights_task
     from discreet.methods.front_page.windows import popularity_task
+    from discreet.privacy.guarantee import shown_epsilon
     from discreet.protocol.weight_cells import MAX_DIRECTIONS
     from discreet.serving.learning.experiment import arm_names
     from discreet.serving.learning.one_process_trial import ROOM
@@ -191,7 +192,8 @@ def terms(
         price = budget.popularity_price(1)
         task = popularity_task(60 * window_minutes, price, length=ROOM, windows=windows, **addresses)  # type: ignore[arg-type]
         if max_days:
-            life = f"; {max_days} days of a reader cost ε = {budget.lifetime(max_days, 1):.4g} at δ = {delta:g}"
+            cost = shown_epsilon(budget.lifetime(max_days, 1))
+            life = f"; {max_days} days of a reader cost ε = {cost} at δ = {delta:g}"
     task = replace(task, min_batch=min_batch)
     with replacing_file(out) as draft:
         draft.write_text(json.dumps(task.to_json(), indent=2) + "\n", encoding="utf-8")
