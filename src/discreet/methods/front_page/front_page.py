@@ -142,6 +142,13 @@ class FrontPage(Method):
         """ε of a reader's day, if there is no head and all noise is discrete Laplace."""
         return self._divided(0.0).sums_epsilon()
 
+    @property
+    def life(self) -> DailyBudget | None:
+        """The budget of a reader's life without head and weights, if there is one."""
+        if not self.max_days or math.isinf(self.epsilon):
+            return None
+        return DailyBudget(self.epsilon, self.delta, self.max_days, 0.0, 0.0)
+
     def train(self, task: TrainingTask, seed: int, checkpoint: Path | None = None) -> State:
         """The posterior after all windows of the train split, the weights after all its days, and then the head."""
         train, learnt, budget = task.data.splits["train"], self.popularity(task), self.budget(task)

@@ -21,7 +21,6 @@ from discreet.aggregation.dap.key_files import public_path, read_task, write_key
 from discreet.aggregation.task import DAY, Task
 from discreet.errors import DiscreetError
 from discreet.files import replacing_file
-from discreet.methods.front_page.day_price import DayPrice
 from discreet.methods.front_page.learnt_weights import weights_task
 from discreet.methods.front_page.windows import popularity_task
 from discreet.privacy.guarantee import Guarantee, Scope
@@ -139,7 +138,7 @@ def trial_task(terms: PublicTerms, leader: str, helper: str, now: int) -> Task:
     """The sums of a trial. Their terms say what it is, so that every device tells its reader."""
     task = popularity_task(
         terms.window_seconds,
-        DayPrice(terms.popularity_epsilon),
+        terms.popularity_price,
         terms.max_clicks,
         length=ROOM,
         start=now // DAY * DAY,
