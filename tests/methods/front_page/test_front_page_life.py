@@ -1,6 +1,7 @@
 """A budget for life: the smaller of two noises, at no more than the promised ε, however many days there were."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import discreet as d
 from discreet.aggregation.task import NoiseKind
 from discreet.audits.front_page import audited_log
+from discreet.data.news import NewsData
 from discreet.data.synthetic import news_world
 from discreet.edge.reader.sums import Floors
 from discreet.edge.reader.sums.contribution_ledger import ledger_in_memory
@@ -17,6 +19,7 @@ from discreet.methods.front_page.windows import (
     DAY,
     Log,
     count_likelihood,
+    daily_exposure,
     min_exposure,
     noise_scale,
     popularity_task,
@@ -153,11 +156,17 @@ def test_released_sums_have_the_gaussian_noise_of_both_aggregators():
 
 
 def test_more_clicks_count_where_their_noise_grows_with_the_root_only(task):
-    often = {"epsilon": 1.0, "population": 400}
-    assert d.FrontPage(**often)._clicks(task) == 1
-    for settings in ({"max_days": 6}, {"max_days": 30}, {"max_days": 30, "epsilon": 10.0}):
-        clicks = d.FrontPage(**often | settings)._clicks(task)
-        assert 1 <= clicks <= 10
+    """Many slates a day are sent to one reader, who stands for many; k is as large as the smaller noise allows."""
+    train = task.data.splits["train"]
+    often = NewsData("often", task.data.articles, task.data.readers, {"train": replace(train, reader=0 * train.reader)})
+    method = d.FrontPage(epsilon=1, max_days=30, population=60_000)
+    clicks = method._clicks(TrainingTask(often, "hashed"))
+    most = 0.25 * math.sqrt(60_000 * daily_exposure(often.splits["train"]))
+    laplace, gaussian = budget(30).popularity_prices()
+    assert int(most / min_exposure(laplace)) < clicks
+    assert min_exposure(gaussian, clicks) <= most
+    assert clicks == 10 or min_exposure(gaussian, clicks + 1) > most
+    assert budget(30).popularity_price(clicks) == gaussian
 
 
 def test_a_devices_ledger_pays_for_as_many_days_as_were_promised():

@@ -102,9 +102,8 @@ class DailyBudget:
         price = self.popularity_price(max_clicks)
         if price.delta:
             a_day = [(price.epsilon, price.delta), (self.weights_epsilon(), 0.0)]
-            return Spent.of(a_day * days).at(self._days_delta) + (
-                self._head_cost(self._head_delta) if self.head else 0.0
-            )
+            head = self._head_cost(self._head_delta) if self.head else 0.0
+            return Spent.of(a_day * days).at(self._days_delta) + head
         each = (self.sums_epsilon(teaches=True), *[self.sums_epsilon()] * (days - 1))
         if not self.head:
             return _composed(each, self.delta)
