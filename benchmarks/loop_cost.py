@@ -19,6 +19,7 @@ from discreet.aggregation.dap.client import Client
 from discreet.aggregation.dap.hpke import generate_key
 from discreet.data.shown_articles import ShownArticles
 from discreet.data.synthetic import news_world
+from discreet.methods.front_page.day_price import DayPrice
 from discreet.methods.front_page.windows import DAY, popularity_task
 from discreet.serving.bundle import bundle
 from discreet.serving.server import open_service
@@ -31,7 +32,7 @@ CELLS, MONTH = 1000, 30
 def report_bytes() -> int:
     """A sealed report of the popularity task."""
     places = {"leader": "https://leader.example", "helper": "https://helper.example"}
-    task = popularity_task(900, 1.0, length=CELLS, start=20_000 * DAY, windows=96, **places)
+    task = popularity_task(900, DayPrice(1.0), length=CELLS, start=20_000 * DAY, windows=96, **places)
     client = Client(task)
     client._configs = (generate_key(1).config, generate_key(2).config)
     return len(client.report(0, Contribution.of(task, task.nothing())))

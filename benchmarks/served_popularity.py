@@ -22,6 +22,7 @@ from discreet.aggregation.sums import PlainSums
 from discreet.data.synthetic import news_world
 from discreet.evaluation.metrics import ranking_metrics
 from discreet.experiments.served_week import ServedWeek, served_rates
+from discreet.methods.front_page.day_price import DayPrice
 from discreet.methods.front_page.front_page import FrontPage
 from discreet.methods.method import TrainingTask
 from discreet.privacy.noise import SimulatedNoise
@@ -50,7 +51,7 @@ def main() -> int:
                 Path(folder),
                 data,
                 lambda _, seed=seed: PlainSums(SimulatedNoise(np.random.SeedSequence([seed, 77]))),
-                epsilon=options.epsilon,
+                price=DayPrice(options.epsilon),
                 max_clicks=int(state["max_clicks"][0]),
                 seconds=60 * options.minutes,
                 text="hashed",

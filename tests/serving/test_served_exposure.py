@@ -10,6 +10,7 @@ from discreet.aggregation.sums import NoisySum
 from discreet.data.shown_articles import ShownArticles
 from discreet.methods.front_page.click_rates import EXPOSURE_STATE, ClickRates
 from discreet.methods.front_page.count_likelihood import CountLikelihood
+from discreet.methods.front_page.day_price import DayPrice
 from discreet.methods.front_page.exposure_slope import summed_up
 from discreet.methods.front_page.windows import DAY, Window, popularity_task
 from discreet.serving.database_tables import open_engine
@@ -23,6 +24,7 @@ from discreet.serving.server import first_articles, open_service
 from discreet.serving.server_store import DELETED, ServerStore
 
 WINDOW, SITE = DAY // 6, "http://127.0.0.1:1/dap"
+LAPLACE = DayPrice(10.0)
 NEW = 20
 """So many articles of the catalogue are never shown."""
 
@@ -30,10 +32,10 @@ NEW = 20
 class EditedSite:
     """A server, to which an editor's slates are told, and readers who click more often what is shown more."""
 
-    def __init__(self, folder, epsilon=10.0):
+    def __init__(self, folder, price=LAPLACE):
         data, self.random = small_world(), np.random.default_rng(0)
         task = popularity_task(
-            WINDOW, epsilon, length=len(data.articles), start=DAY, windows=48, leader=SITE, helper=SITE
+            WINDOW, price, length=len(data.articles), start=DAY, windows=48, leader=SITE, helper=SITE
         )
         self.task, self.now, self.window = replace(task, send_seconds=60), float(DAY), 0
         self.service = open_service(
@@ -61,7 +63,7 @@ class EditedSite:
         snapshot = self.service.updater.snapshot
         place = {name: row for row, name in enumerate(snapshot.ids)}
         text = article_text(self.service.model, snapshot)[[place.get(name, 0) for name in self.ids]]
-        self.simulated = ClickRates(CountLikelihood(float(self.task.noise_scale)), text)
+        self.simulated = ClickRates(CountLikelihood.of(self.task), text)
         if state is not None:
             self.simulated.restore(state)
 
@@ -134,8 +136,9 @@ def test_a_server_learns_of_exposure_what_the_simulator_learns(site):
     np.testing.assert_allclose(site.served(), known_of(site), atol=1e-9)
 
 
-def test_what_waits_for_its_sum_is_followed_as_in_the_simulator(tmp_path):
-    site = EditedSite(tmp_path, epsilon=0.002)
+@pytest.mark.parametrize("price", [DayPrice(0.002), DayPrice(0.004, 1e-6)])
+def test_what_waits_for_its_sum_is_followed_as_in_the_simulator(tmp_path, price):
+    site = EditedSite(tmp_path, price)
     due = [site.play() for _ in range(13)]
     assert 0 in due
     assert min(filter(None, due)) < 100 < max(due)
@@ -163,7 +166,7 @@ def test_what_a_new_task_shows_later_has_no_past_in_it_either(site):
 
 def test_a_new_task_begins_where_the_one_before_ended_in_each_kind_of_database(database):
     store = ServerStore(open_engine(database))
-    first = popularity_task(WINDOW, 10.0, length=2, start=DAY, windows=6, leader=SITE, helper=SITE)
+    first = popularity_task(WINDOW, DayPrice(10.0), length=2, start=DAY, windows=6, leader=SITE, helper=SITE)
     for task, shown in ((first, 8), (replace(first, start=2 * DAY), 4)):
         add_slates(store, [LoggedSlate(("a", "b"), shown)])
         for _ in range(2):  # another worker closes it, too

@@ -16,14 +16,14 @@ from discreet.data.news import NewsData
 from discreet.experiments.served_week import ServedWeek, served_rates
 from discreet.methods.baselines.similarity import mean_of_history
 from discreet.methods.front_page.click_rates import ClickRates, known_rates
-from discreet.methods.front_page.count_likelihood import CountLikelihood
+from discreet.methods.front_page.day_price import DayPrice
 from discreet.methods.front_page.front_page import _watched
 from discreet.methods.front_page.head_articles import HeadArticles
 from discreet.methods.front_page.history_features import device_features
 from discreet.methods.front_page.learnt_weights import learn_weights, weight_contributions
 from discreet.methods.front_page.public_articles import PublicArticles
 from discreet.methods.front_page.weight_posterior import WITH_POPULARITY
-from discreet.methods.front_page.windows import DAY, Log, Window, noise_scale, released_windows
+from discreet.methods.front_page.windows import DAY, Log, Window, count_likelihood, released_windows
 from discreet.methods.method import TrainingTask
 from discreet.privacy.noise import SimulatedNoise
 from discreet.protocol.weight_cells import read_weights
@@ -37,6 +37,7 @@ from discreet.serving.server_store import ServerStore
 from discreet.serving.status import status_lines
 
 SECONDS, CLICKS, EPSILON = DAY // 6, 20, 100.0
+LAPLACE, GAUSSIAN = DayPrice(EPSILON), DayPrice(EPSILON, 1e-6)
 
 
 class NoNoise(SimulatedNoise):
@@ -48,6 +49,9 @@ class NoNoise(SimulatedNoise):
     def discrete_laplace(self, scale, size):
         return np.zeros(size, np.int64)
 
+    def discrete_gaussian(self, sigma, size):
+        return np.zeros(size, np.int64)
+
 
 def some_readers(count):
     """Two days of few readers, none of whom clicks more articles a day than count."""
@@ -57,7 +61,7 @@ def some_readers(count):
 
 
 def played(folder, data, sums, **terms):
-    given = {"epsilon": EPSILON, "max_clicks": CLICKS, "seconds": SECONDS, "text": "hashed", **terms}
+    given = {"price": LAPLACE, "max_clicks": CLICKS, "seconds": SECONDS, "text": "hashed", **terms}
     return ServedWeek(folder, data, sums, **given)
 
 
@@ -91,11 +95,11 @@ def served_windows(week):
         yield Window(used.closed.end, rows[order], used.closed.exposure[order], values[order], shown=seen)
 
 
-def simulated_windows(data):
+def simulated_windows(data, price=LAPLACE):
     """The windows of the simulator, with the clicks that their noise hides."""
     log = Log.of(list(data.splits.values()), len(data.readers), SECONDS, 0, CLICKS)
     counted = Counter()
-    for window in released_windows(log, SECONDS, EPSILON, 1, 0, max_clicks=CLICKS):
+    for window in released_windows(log, SECONDS, price, 1, 0, max_clicks=CLICKS):
         clicks = []
         for article in window.articles.tolist():
             so_far = int(((log.click_article == article) & (log.click_time < window.end)).sum())
@@ -126,13 +130,15 @@ def test_two_aggregators_sum_from_devices_what_the_simulator_sums(tmp_path):
     assert 0 < held < sum(len(window.articles) for window in served)
 
 
-def test_a_server_knows_of_popularity_what_the_simulator_knows(tmp_path):
+@pytest.mark.parametrize("price", [LAPLACE, GAUSSIAN])
+def test_a_server_knows_of_popularity_what_the_simulator_knows(tmp_path, price):
     """The posterior is the same, number by number, if it starts from the same text."""
     data = some_readers(30)
-    week = played(tmp_path, data, lambda _: PlainSums(NoNoise()))
+    week = played(tmp_path, data, lambda _: PlainSums(NoNoise()), price=price)
+    assert week.task.noise is price.noise
     found = served_rates(week, data.splits["train"])
-    rates = ClickRates(CountLikelihood(noise_scale(EPSILON, CLICKS)), week_text(week))
-    expected = known_rates(rates, simulated_windows(data), data.splits["train"], SECONDS)
+    rates = ClickRates(count_likelihood(price, CLICKS), week_text(week))
+    expected = known_rates(rates, simulated_windows(data, price), data.splits["train"], SECONDS)
     np.testing.assert_allclose(found, expected, atol=1e-9)
     assert np.abs(expected).max() > 0.3
 
@@ -142,7 +148,7 @@ def test_a_server_knows_of_popularity_what_the_simulator_knows(tmp_path):
     week.close()
     database = ["--database", str(tmp_path / "week.sqlite")]
     assert run(["retrain", *database, "--text", "hashed", "--json"]) == 0
-    again = played(tmp_path, data, lambda _: PlainSums(NoNoise()))
+    again = played(tmp_path, data, lambda _: PlainSums(NoNoise()), price=price)
     assert again.log_rates() == pytest.approx(before)
     listed = again.service.versions.listing(2)
     assert listed[0].reason.startswith("learnt again from")
@@ -203,7 +209,7 @@ def test_a_server_learns_the_weights_that_the_simulator_learns(tmp_path, directi
     assert np.array_equal(first, prior.first)
     assert not np.array_equal(second, prior.first), "the second day is computed at a candidate"
     with_rates = week.views.features
-    rates, levels = ClickRates(CountLikelihood(noise_scale(EPSILON, CLICKS)), week_text(week)), {}
+    rates, levels = ClickRates(count_likelihood(LAPLACE, CLICKS), week_text(week)), {}
     known_rates(rates, _watched(simulated_windows(data), rates, levels), train, SECONDS)
     expected = learn_weights(train, with_rates, EPSILON, levels.__getitem__, 1, NoNoise(), prior).weights
     found = week.service.updater.model

@@ -16,10 +16,12 @@ from discreet.edge.reader.local_ranking import rank, shown_features
 from discreet.edge.reader.personal_scores import ReadArticle
 from discreet.edge.reader.publisher_terms import PublisherTerms
 from discreet.errors import DiscreetError
+from discreet.methods.front_page.day_price import DayPrice
 from discreet.methods.front_page.front_page import FrontPage
 from discreet.methods.front_page.learnt_weights import weights_task
 from discreet.methods.front_page.weight_posterior import WITH_POPULARITY
 from discreet.methods.run import Run
+from discreet.privacy.filter import Spent
 from discreet.protocol.check import read
 from discreet.protocol.weight_cells import FEATURES, LATTICE, weight_cells
 from discreet.serving.api_messages import NewArticle
@@ -205,6 +207,20 @@ def test_shares_leave_something_to_popularity():
     assert (both.weights_epsilon, both.popularity_epsilon) == pytest.approx((0.2, 0.7))
     with pytest.raises(DiscreetError, match="leave --weights-share out"):
         PublicTerms(head_share=0.1, weights_share=0.1)
+
+
+def test_a_run_with_a_budget_for_life_is_served_with_its_noise():
+    """Quality and weights have discrete Laplace noise; popularity has the rest of the life's ρ."""
+    method = FrontPage(epsilon=1.0, max_days=30)
+    terms = PublicTerms(epsilon=method.daily_epsilon, quality=0.1, weights_share=0.2, life=method.life)
+    price = terms.popularity_price
+    assert price.delta == 1e-6
+    a_day = [(price.epsilon, price.delta), (terms.quality_epsilon, 0.0), (terms.weights_epsilon, 0.0)]
+    assert 0.99 < Spent.of(a_day * 30).at(1e-6) <= 1
+    few = FrontPage(epsilon=1.0, max_days=3)
+    terms = PublicTerms(epsilon=few.daily_epsilon, life=few.life)
+    assert terms.popularity_price == DayPrice(terms.popularity_epsilon)
+    assert FrontPage().life is None
 
 
 def test_the_terms_of_weights_are_written(tmp_path, capsys):

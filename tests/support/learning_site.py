@@ -22,6 +22,7 @@ from discreet.data.shown_articles import ShownArticles
 from discreet.edge.reader.http_client import HttpReply
 from discreet.edge.reader.sums import Contributor, Floors
 from discreet.edge.reader.sums.sums_client import TaskClient
+from discreet.methods.front_page.day_price import DayPrice
 from discreet.methods.front_page.windows import popularity_task
 from discreet.serving.learning.window_learner import WindowLearner
 from discreet.serving.public_tasks import mount_tasks
@@ -32,7 +33,9 @@ LEADER, HELPER = "http://127.0.0.1:1/dap", "http://127.0.0.1:2"
 
 
 def learning_task(epsilon):
-    return popularity_task(WINDOW, epsilon, length=ROOM, start=START, windows=96, leader=LEADER, helper=HELPER)
+    return popularity_task(
+        WINDOW, DayPrice(epsilon), length=ROOM, start=START, windows=96, leader=LEADER, helper=HELPER
+    )
 
 
 def served(folder, clock):

@@ -33,6 +33,7 @@ from discreet.edge.reader.sums.measures import MEASURES, Observed
 from discreet.edge.reader.sums.sums_store import Known
 from discreet.edge.reader.views import VIEW, OfferedExperiment, View
 from discreet.errors import DiscreetError
+from discreet.methods.front_page.day_price import DayPrice
 from discreet.methods.front_page.learnt_weights import weights_task
 from discreet.methods.front_page.windows import popularity_task
 from discreet.privacy.filter import Spent
@@ -217,7 +218,7 @@ def some_weights(rng: Random) -> dict[str, Any]:
 
 def some_kept(rng: Random) -> dict[str, Any]:
     """What a device gives of a day's clicks to a window with some cells."""
-    some = popularity_task(3600, 1.0, rng.randint(1, 4), length=8, windows=48, leader=LEADER, helper=HELPER)
+    some = popularity_task(3600, DayPrice(1.0), rng.randint(1, 4), length=8, windows=48, leader=LEADER, helper=HELPER)
     names = [f"N{number}" for number in range(10)]
     times = sorted(rng.sample(range(2 * 86_400), rng.randrange(12)))
     clicks = [{"time": time, "article": rng.choice(names)} for time in times]

@@ -31,6 +31,7 @@ MAX_LENGTH = 1 << 20
 MAX_VALUE = 1 << 30
 MAX_TIME = 1 << 40
 MAX_TEXT = 1000
+MIN_GAUSSIAN_EPSILON, MIN_DELTA, MAX_DELTA = 0.001, 1e-12, 0.01
 DAY = 86_400
 OF_EACH_WINDOW = "window"
 
@@ -147,9 +148,9 @@ class Task:
         if self.kind is Kind.SUM:
             _require(self.max_total == self.max_value, "max_total", "max_value for kind sum")
         gaussian = self.noise is NoiseKind.GAUSSIAN
-        least = 0.001 if gaussian else 2.0**-20
+        least = MIN_GAUSSIAN_EPSILON if gaussian else 2.0**-20
         _require(_is_number(self.epsilon) and least <= self.epsilon <= 100, "epsilon", f"from {least:.2g} to 100")
-        allowed = _is_number(self.delta) and (1e-12 <= self.delta <= 0.01 if gaussian else self.delta == 0)
+        allowed = _is_number(self.delta) and (MIN_DELTA <= self.delta <= MAX_DELTA if gaussian else self.delta == 0)
         _require(allowed, "delta", "from 1e-12 to 0.01 with discrete Gaussian noise, and 0 with discrete Laplace noise")
         object.__setattr__(self, "epsilon", float(self.epsilon))
         object.__setattr__(self, "delta", float(self.delta))

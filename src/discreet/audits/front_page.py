@@ -1,7 +1,9 @@
 """Audits of `front_page`, registered when this module is imported.
 
 - One aggregator's share of a window, by the exact probabilities of its noise.
-- A reader's whole day: how far the shipped bounding lets a reader's log move all sums of the day, whatever she clicks.
+- One cell on all days of a life, with discrete Gaussian noise, by the exact probabilities of what the days add up to.
+- A reader's whole day: how far the shipped bounding lets a reader's log move all sums of the day, whatever she clicks;
+  and a life of such days, with the noise that the shipped budget has for a day.
 - The weights' sum of a day: how long in L1 the shipped clipping lets a reader's contribution be.
 - The head's sum: how long the shipped code lets a reader's contribution be, from her history and all her slates of all
   days, whatever she reads and clicks; and how often she is in it.
@@ -11,17 +13,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from scipy.signal import fftconvolve
 
+from discreet.aggregation.task import NoiseKind
 from discreet.audits.audit_registry import Audit, Exact, register
-from discreet.audits.hockey_stick import HockeyStick
+from discreet.audits.hockey_stick import HockeyStick, Pair
 from discreet.audits.noninterference import NonInterference
 from discreet.audits.sum_noise import ShareMasses
 from discreet.data.news import Articles, Impressions, NewsData
 from discreet.methods.front_page.click_rates import known_rates
+from discreet.methods.front_page.daily_budget import DailyBudget
+from discreet.methods.front_page.day_price import DayPrice
 from discreet.methods.front_page.front_page import FrontPage
 from discreet.methods.front_page.head import head_lattice, head_scores
 from discreet.methods.front_page.head_articles import HeadArticles
@@ -39,6 +47,13 @@ from discreet.privacy.guarantee import Status
 from discreet.privacy.participation_cost import gaussian_epsilon, multiplier_for
 
 _READERS, _ARTICLES, _SLATE, _HOUR = 6, 12, 5, 3600
+_LIFE_DAYS, _DELTA, _NAMED = 30, 1e-6, "Gaussian noise, ε=1 δ=1e-06"
+_DEVIATIONS = 15
+
+
+def life_price(days: int, max_clicks: int = 1) -> DayPrice:
+    """What the shipped budget has for a day of a life at ε = 1."""
+    return DailyBudget(1.0, _DELTA, days, 0.0, 0.0).popularity_price(max_clicks)
 
 
 def audited_log(clicks: int | None, seed: int = 1) -> NewsData:
@@ -79,27 +94,58 @@ def audited_log(clicks: int | None, seed: int = 1) -> NewsData:
 
 @dataclass(frozen=True)
 class DayCost(Exact):
-    """The ε that a day of a reader really costs: the most that her clicks move all sums of the day, over the scale."""
+    """The ε that a day of a reader really costs: the most that her clicks move all sums of the day, over the scale.
 
-    epsilon: float
+    With discrete Gaussian noise it is the ε at δ of so many such days, in L2, of the Gaussian with the same σ.
+    """
+
+    price: DayPrice
     seconds: int
     max_clicks: int = 1
     logs: int = 40
+    days: int = 1
+    delta: float = 0.0
 
     def lower_bound(self, error: float, seed: int) -> float:
         """By running the shipped bounding on logs of a reader who clicks as she likes, and on one without clicks."""
         without = self._day_sums(audited_log(None))
         moved = [self._day_sums(audited_log(clicks)) - without for clicks in range(self.logs)]
-        return float(max(np.abs(move).sum(axis=1).max() for move in moved)) / noise_scale(self.epsilon, self.max_clicks)
+        scale = noise_scale(self.price, self.max_clicks)
+        if self.price.noise is NoiseKind.LAPLACE:
+            return float(max(np.abs(move).sum(axis=1).max() for move in moved)) / scale
+        longest = max(float(np.linalg.norm(move, axis=1).max()) for move in moved)
+        return gaussian_epsilon(scale / (longest * math.sqrt(self.days)), self.delta)
 
     def _day_sums(self, data: NewsData) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
         """A row for each day: all cells of all its windows. The noise is always the same, so differences are exact."""
         log = Log.of([data.splits["train"]], len(data.readers), self.seconds, 0, self.max_clicks)
         sums = np.zeros((2, DAY // self.seconds, _ARTICLES), np.int64)
-        for window in released_windows(log, self.seconds, self.epsilon, 1, 0, max_clicks=self.max_clicks):
+        for window in released_windows(log, self.seconds, self.price, 1, 0, max_clicks=self.max_clicks):
             day, within = divmod(window.end // self.seconds - 1, DAY // self.seconds)
             sums[day, within, window.articles] = window.released
         return sums.reshape(2, -1)
+
+
+@dataclass(frozen=True)
+class LifeMasses:
+    """One cell on so many days, with one aggregator's discrete Gaussian noise: a reader clicks it each day, or never.
+
+    Its likelihood ratio depends on the sum over the days alone, so the sum tells all that the days tell.
+    """
+
+    price: DayPrice
+    days: int
+
+    def __call__(self) -> Pair:
+        """The masses of the sum, exact but for float64 and the tails."""
+        places = np.arange(-math.ceil(_DEVIATIONS * (scale := noise_scale(self.price))), 1)
+        half = np.exp(-0.5 * (places / scale) ** 2)
+        masses = one = np.concatenate((half, half[-2::-1])) / (2 * half.sum() - 1)
+        for _ in range(self.days - 1):
+            masses = fftconvolve(masses, one)
+        masses = np.maximum(masses, 0.0)
+        moved = np.zeros(self.days)
+        return np.concatenate((moved, masses)), np.concatenate((masses, moved))
 
 
 @dataclass(frozen=True)
@@ -183,9 +229,9 @@ def _judge_length(clicks: int, size: float) -> int:
     return int(np.abs(judge_contributions(mine, without, added)).sum())
 
 
-def others_see(clicks: int | None, released: Sequence[Window]) -> bytes:
+def others_see(clicks: int | None, released: Sequence[Window], max_days: int = 0) -> bytes:
     """All that readers other than reader 0 are shown, as scores, if these sums were released."""
-    data, method = audited_log(clicks), FrontPage(epsilon=1.0, window_minutes=60)
+    data, method = audited_log(clicks), FrontPage(epsilon=1.0, window_minutes=60, max_days=max_days)
     split, task = data.splits["train"], TrainingTask(data, "hashed")
     others = split.select(split.reader != 0)
     rates = known_rates(method.popularity(task), released, others, _HOUR)
@@ -195,12 +241,20 @@ def others_see(clicks: int | None, released: Sequence[Window]) -> bytes:
 
 def _register() -> None:
     for epsilon in (0.5, 3.0):
-        task = popularity_task(_HOUR, epsilon, length=4)
+        task = popularity_task(_HOUR, DayPrice(epsilon), length=4)
         setting = f"one cell, one share, ε={epsilon:g}, exact"
         register(Audit("front_page", setting, Status.PROVED, epsilon, HockeyStick(ShareMasses(task), 0.0)))
     for seconds, clicks in ((_HOUR, 1), (_HOUR // 4, 1), (_HOUR, 3)):
         setting = f"a reader's day in windows of {seconds // 60} minutes, at most {clicks} clicks, ε=1, exact"
-        register(Audit("front_page", setting, Status.PROVED, 1.0, DayCost(1.0, seconds, clicks)))
+        register(Audit("front_page", setting, Status.PROVED, 1.0, DayCost(DayPrice(1.0), seconds, clicks)))
+    for clicks in (1, 3):
+        price = life_price(_LIFE_DAYS, clicks)
+        setting = f"{_LIFE_DAYS} days for life, at most {clicks} clicks a day, {_NAMED}, exact"
+        cost = DayCost(price, _HOUR, clicks, days=_LIFE_DAYS, delta=_DELTA)
+        register(Audit("front_page", setting, Status.PROVED, 1.0, cost))
+    setting = f"one cell, one share, {_LIFE_DAYS} days for life, {_NAMED}, exact"
+    masses = LifeMasses(life_price(_LIFE_DAYS), _LIFE_DAYS)
+    register(Audit("front_page", setting, Status.PROVED, 1.0, HockeyStick(masses, _DELTA)))
     setting = "the weights' sum of a day, ε=1, exact"
     register(Audit("front_page", setting, Status.PROVED, 1.0, WeightsCost(1.0)))
     setting = "the sum of a day of weights and a head's directions, ε=1, exact"
@@ -209,9 +263,10 @@ def _register() -> None:
     register(Audit("front_page", setting, Status.PROVED, 1.0, HeadCost(1.0, 1e-6)))
     register(Audit("front_page", "a judge of the head, ε=1, exact", Status.PROVED, 1.0, JudgeCost(1.0)))
     log = Log.of([audited_log(0).splits["train"]], _READERS, _HOUR, seed=0)
-    released = tuple(released_windows(log, _HOUR, 1.0, 1, 0))
-    test = NonInterference(others_see, (None, 0, 1, 2, 3), released)
-    register(Audit("front_page", "others' rankings, sums fixed", Status.PROVED, 0.0, test))
+    for days, price, noise in ((0, DayPrice(1.0), ""), (_LIFE_DAYS, life_price(_LIFE_DAYS), ", Gaussian noise")):
+        released = tuple(released_windows(log, _HOUR, price, 1, 0))
+        test = NonInterference(partial(others_see, max_days=days), (None, 0, 1, 2, 3), released)
+        register(Audit("front_page", f"others' rankings, sums fixed{noise}", Status.PROVED, 0.0, test))
 
 
 _register()

@@ -137,7 +137,13 @@ def terms(
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the terms.")],
     leader: Annotated[str, typer.Option(metavar="URL", help="Your server, with /dap: https://news.example/dap")],
     helper: Annotated[str, typer.Option(metavar="URL", help="The other party's aggregator.")],
-    epsilon: Annotated[float, typer.Option(min=0.001, max=10, help="What a reader's day costs.")],
+    epsilon: Annotated[
+        float, typer.Option(min=0.001, max=10, help="What a reader's day costs; with --max-days, what a life does.")
+    ],
+    max_days: Annotated[
+        int, typer.Option(min=0, max=36525, help="Of popularity: ε is for so many days together; 0: for each day.")
+    ] = 0,
+    delta: Annotated[float, typer.Option(min=1e-12, max=0.01, help="δ of so many days together.")] = 1e-6,
     window_minutes: Annotated[int, typer.Option(min=5, max=1440, help="Of popularity: how long a window is.")] = 15,
     days: Annotated[int, typer.Option(min=1, max=3650, help="For how many days.")] = 365,
     min_batch: Annotated[int, typer.Option(min=1, help="Windows with fewer contributions are not collected.")] = 100,
@@ -147,6 +153,8 @@ def terms(
     ] = None,
 ) -> None:
     """Write the terms of a task that a server learns from, from today on; both aggregators use the same file.
+
+    With --max-days popularity has discrete Laplace or discrete Gaussian noise, whichever is smaller for that life.
 
     Example: discreet aggregate terms quality --epsilon 0.1 --leader URL/dap --helper URL --out quality.json
     """
@@ -158,8 +166,10 @@ def terms(
     from discreet.cli.config_file import experiment_of
     from discreet.edge.reader.sums.floors import origin_of
     from discreet.files import check_file, replacing_file
+    from discreet.methods.front_page.daily_budget import DailyBudget
     from discreet.methods.front_page.learnt_weights import weights_task
     from discreet.methods.front_page.windows import popularity_task
+    from discreet.privacy.guarantee import shown_epsilon
     from discreet.protocol.weight_cells import MAX_DIRECTIONS
     from discreet.serving.learning.experiment import arm_names
     from discreet.serving.learning.one_process_trial import ROOM
@@ -168,6 +178,9 @@ def terms(
     check_file(out)
     if origin_of(leader) == origin_of(helper):
         raise DiscreetError(f"--leader and --helper are both {helper}: one party that runs both sees everything")
+    if max_days and what is not TermsChoice.popularity:
+        raise DiscreetError(f"--max-days is for popularity; what {what.value} costs a day is its --epsilon")
+    budget, life = DailyBudget(epsilon, delta, max_days, 0.0, 0.0), ""
     today = int(time.time()) // DAY * DAY
     addresses = {"start": today, "leader": leader, "helper": helper}
     if what is TermsChoice.quality:
@@ -180,11 +193,15 @@ def terms(
         if DAY % (60 * window_minutes):
             raise DiscreetError(f"--window-minutes must divide a day, which {window_minutes} does not")
         windows = days * DAY // (60 * window_minutes)
-        task = popularity_task(60 * window_minutes, epsilon, length=ROOM, windows=windows, **addresses)  # type: ignore[arg-type]
+        price = budget.popularity_price(1)
+        task = popularity_task(60 * window_minutes, price, length=ROOM, windows=windows, **addresses)  # type: ignore[arg-type]
+        if max_days:
+            cost = shown_epsilon(budget.lifetime(max_days, 1))
+            life = f"; {max_days} days of a reader cost ε = {cost} at δ = {delta:g}"
     task = replace(task, min_batch=min_batch)
     with replacing_file(out) as draft:
         draft.write_text(json.dumps(task.to_json(), indent=2) + "\n", encoding="utf-8")
-    say(f"{out}: {task.name}, {task.guarantee()}")
+    say(f"{out}: {task.name}, {task.guarantee()}{life}")
 
 
 @app.command("check-vector")

@@ -30,6 +30,7 @@ from discreet.edge.reader.sums.contributor import ContributorInMemory
 from discreet.edge.reader.sums.floors import Floors
 from discreet.edge.reader.views import View
 from discreet.methods.baselines.similarity import mean_of_history
+from discreet.methods.front_page.day_price import DayPrice
 from discreet.methods.front_page.learnt_weights import weights_task
 from discreet.methods.front_page.windows import popularity_task
 from discreet.protocol.quality_cells import EVERYBODY
@@ -61,7 +62,7 @@ class ServedWeek:
         folder: Where the server keeps its files.
         data: The log.
         sums: Who adds up, for a task.
-        epsilon: What a reader's day costs.
+        price: What a reader's day costs.
         max_clicks: How many clicks of a reader count a day.
         seconds: How long a window is.
         text: Where title vectors come from.
@@ -78,7 +79,7 @@ class ServedWeek:
         data: NewsData,
         sums: Callable[[Task], WeekSums],
         *,
-        epsilon: float = 1.0,
+        price: DayPrice,
         max_clicks: int = 1,
         seconds: int = 900,
         text: str = "auto",
@@ -92,7 +93,7 @@ class ServedWeek:
         self.data, start = data, first // DAY * DAY
         task = popularity_task(
             seconds,
-            epsilon,
+            price,
             max_clicks,
             length=room or max(len(data.articles), max_clicks),
             start=start,

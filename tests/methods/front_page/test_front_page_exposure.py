@@ -12,6 +12,7 @@ from discreet.data.shown_articles import ShownArticles
 from discreet.methods.baselines import Exposure, Recency
 from discreet.methods.front_page.click_rates import EXPOSURE_STATE, MAX_IDLE, ClickRates
 from discreet.methods.front_page.count_likelihood import CountLikelihood
+from discreet.methods.front_page.day_price import DayPrice
 from discreet.methods.front_page.exposure_slope import ExposureSlope
 from discreet.methods.front_page.front_page import FrontPage
 from discreet.methods.front_page.head_articles import HeadArticles
@@ -250,5 +251,5 @@ def test_exposure_of_sampled_slates_does_not_tell_what_was_clicked():
         part = replace(split, sampled=sampled)
         log = Log.of([part], 6, DAY, 0)
         assert log.exposure.sum() == pytest.approx((~part.clicked | (not sampled)).sum() / part.slate_sizes[0])
-        known = {window.exposure_known for window in released_windows(log, DAY, 1.0, 1, 0)}
+        known = {window.exposure_known for window in released_windows(log, DAY, DayPrice(1.0), 1, 0)}
         assert known == {not sampled}, "who drew the others is no editor"

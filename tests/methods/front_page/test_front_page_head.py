@@ -145,12 +145,12 @@ def test_a_spectrum_of_noise_alone_is_nothing_and_what_stands_out_is_kept():
 def test_head_and_sums_of_a_day_cost_no_more_than_the_budget():
     """By the exact δ of the Gaussian at ε₃; the sums are pure."""
     budget = DailyBudget(1.0, 1e-6, 0, head=0.8, weights=0.05)
-    assert budget.popularity_epsilon(teaches=True) == pytest.approx(0.15)
+    assert budget.popularity_price(1, teaches=True).epsilon == pytest.approx(0.15)
     assert budget.weights_epsilon(teaches=True) == pytest.approx(0.05)
-    assert budget.popularity_epsilon() + budget.weights_epsilon() == pytest.approx(1.0)
+    assert budget.popularity_price(1).epsilon + budget.weights_epsilon() == pytest.approx(1.0)
     assert gaussian_delta(1.0 - budget.sums_epsilon(teaches=True), budget.head_multiplier) <= 1e-6
-    assert 0.999 < budget.lifetime(1) <= 1 + 1e-9
-    assert budget.lifetime(3) <= 3 + 1e-9, "the head is paid once"
+    assert 0.999 < budget.lifetime(1, 1) <= 1 + 1e-9
+    assert budget.lifetime(3, 1) <= 3 + 1e-9, "the head is paid once"
     lattice = head_lattice(budget.head_multiplier)
     assert float(lattice.party_deviation) >= budget.head_multiplier * lattice.unit
 
@@ -168,7 +168,7 @@ def test_both_parts_of_a_life_cost_no_more_than_the_budget():
 
 def test_a_head_is_part_of_the_guarantee_whether_it_ranks_or_not(task):
     both = d.FrontPage(epsilon=1, head_share=0.25)
-    assert both.budget(task).popularity_epsilon(teaches=True) == 0.75
+    assert both.budget(task).popularity_price(1, teaches=True).epsilon == 0.75
     state = both.train(task, 0)
     assert "head" not in state, "forty judges cannot tell"
     assert np.isfinite(both.score(task, state, task.data.splits["dev"], 0)).all()

@@ -163,7 +163,7 @@ def test_a_posterior_goes_on_from_its_state():
 
 def test_the_weights_share_the_budget(task):
     method = d.FrontPage(epsilon=1, weights_share=0.1, head_share=0.25)
-    assert method.budget(task).popularity_epsilon(teaches=True) == pytest.approx(0.65)
+    assert method.budget(task).popularity_price(1, teaches=True).epsilon == pytest.approx(0.65)
     assert method.budget(task).weights_epsilon(teaches=True) == pytest.approx(0.1)
     promise = d.FrontPage(epsilon=1, weights_share=0.1)
     state = promise.train(task, 0)
@@ -173,7 +173,7 @@ def test_the_weights_share_the_budget(task):
     assert "weights" in said.mechanism
     life = d.FrontPage(epsilon=1, max_days=6, weights_share=0.1)
     divided = life.budget(task)
-    assert divided.popularity_epsilon() + divided.weights_epsilon() == pytest.approx(life.daily_epsilon)
+    assert divided.popularity_price(1).epsilon + divided.weights_epsilon() == pytest.approx(life.daily_epsilon)
 
 
 def test_without_a_share_nothing_is_learnt(task):

@@ -7,6 +7,7 @@ import pytest
 
 from discreet.audits.front_page import audited_log
 from discreet.edge.reader.sums import Floors
+from discreet.methods.front_page.day_price import DayPrice
 from discreet.methods.front_page.windows import (
     DAY,
     Log,
@@ -71,7 +72,7 @@ def test_choice_among_clicks_of_a_window_varies_with_the_seed():
 
 def test_exposure_is_a_share_of_each_slate():
     log = log_of(5)
-    windows = list(released_windows(log, HOUR, np.inf, 1, 0))
+    windows = list(released_windows(log, HOUR, DayPrice(np.inf), 1, 0))
     assert sum(window.exposure.sum() for window in windows) == pytest.approx(2 * DAY / (HOUR / 2))
     assert all(np.array_equal(window.articles, np.unique(window.articles)) for window in windows)
     assert sum(window.released.sum() for window in windows) == len(log.click_time)
@@ -79,7 +80,7 @@ def test_exposure_is_a_share_of_each_slate():
 
 def test_released_sums_have_two_aggregators_noise_and_repeat_by_seed():
     log = log_of(5)
-    noised = [list(released_windows(log, HOUR, 1.0, 1, seed)) for seed in (0, 0, 1)]
+    noised = [list(released_windows(log, HOUR, DayPrice(1.0), 1, seed)) for seed in (0, 0, 1)]
     values = [released_counts(windows) for windows in noised]
     assert np.array_equal(values[0], values[1])
     assert not np.array_equal(values[0], values[2])
@@ -90,17 +91,17 @@ def test_released_sums_have_two_aggregators_noise_and_repeat_by_seed():
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
 def test_an_article_waits_until_it_was_shown_enough_and_no_longer_than_its_day(epsilon):
     log = log_of(5)
-    windows = list(released_windows(log, HOUR, epsilon, 1, 0))
+    windows = list(released_windows(log, HOUR, DayPrice(epsilon), 1, 0))
     assert sum(window.exposure.sum() for window in windows) == pytest.approx(log.exposure.sum())
     assert exact_counts(log, windows).sum() == len(log.click_time)
     for window in windows:
-        assert window.end % DAY == 0 or window.exposure.min() >= min_exposure(epsilon)
-    each_hour = sum(len(window.articles) for window in released_windows(log, HOUR, np.inf, 1, 0))
+        assert window.end % DAY == 0 or window.exposure.min() >= min_exposure(DayPrice(epsilon))
+    each_hour = sum(len(window.articles) for window in released_windows(log, HOUR, DayPrice(np.inf), 1, 0))
     assert sum(len(window.articles) for window in windows) < each_hour
 
 
 def test_what_is_due_depends_on_what_was_shown_alone():
-    one, other = (list(released_windows(log_of(clicks), HOUR, 1.0, 1, 0)) for clicks in (None, 5))
+    one, other = (list(released_windows(log_of(clicks), HOUR, DayPrice(1.0), 1, 0)) for clicks in (None, 5))
     assert [window.end for window in one] == [window.end for window in other]
     assert all(np.array_equal(a.articles, b.articles) for a, b in zip(one, other, strict=True))
     assert all(np.array_equal(a.exposure, b.exposure) for a, b in zip(one, other, strict=True))
@@ -108,9 +109,9 @@ def test_what_is_due_depends_on_what_was_shown_alone():
 
 def test_windows_since_a_moment_are_the_same_as_in_the_whole():
     log = log_of(5)
-    whole = [window for window in released_windows(log, HOUR, 1.0, 1, 0) if window.end > DAY]
+    whole = [window for window in released_windows(log, HOUR, DayPrice(1.0), 1, 0) if window.end > DAY]
     for since in (DAY, DAY + 7 * HOUR):
-        later = list(released_windows(log, HOUR, 1.0, 1, 0, since=since))
+        later = list(released_windows(log, HOUR, DayPrice(1.0), 1, 0, since=since))
         rest = [window for window in whole if window.end > since]
         assert [window.end for window in rest] == [window.end for window in later]
         assert all(np.array_equal(a.released, b.released) for a, b in zip(rest, later, strict=True))
@@ -118,13 +119,13 @@ def test_windows_since_a_moment_are_the_same_as_in_the_whole():
 
 def test_copies_stand_for_a_larger_population():
     log = log_of(5)
-    many = list(released_windows(log, HOUR, 1.0, 50, 0))
+    many = list(released_windows(log, HOUR, DayPrice(1.0), 50, 0))
     assert np.array_equal(np.rint(released_counts(many) / 50), exact_counts(log, many))
 
 
 def test_a_real_device_takes_the_task_and_pays_once_a_day():
     helper = "https://helper.example"
-    task = popularity_task(900, 1.0, length=5, leader="https://news.example/dap", helper=helper)
+    task = popularity_task(900, DayPrice(1.0), length=5, leader="https://news.example/dap", helper=helper)
     assert Floors(helpers=frozenset({helper})).refusal(task) is None
     assert task.period(0) == task.period(95) != task.period(96)
     assert task.sensitivity.l1 == 1
@@ -138,7 +139,7 @@ def test_a_log_without_labels_releases_nothing():
     from dataclasses import replace
 
     split = replace(audited_log(5).splits["train"], labelled=False)
-    assert not list(released_windows(Log.of([split], 6, HOUR, 0), HOUR, 1.0, 1, 0))
+    assert not list(released_windows(Log.of([split], 6, HOUR, 0), HOUR, DayPrice(1.0), 1, 0))
 
 
 def test_a_limit_of_several_clicks_counts_the_first_of_the_day_and_an_article_once():
@@ -154,9 +155,9 @@ def test_a_limit_of_several_clicks_counts_the_first_of_the_day_and_an_article_on
 
 
 def test_the_noise_is_that_of_the_day_also_where_few_articles_are_shown():
-    assert noise_scale(1.0, 4) == 4
+    assert noise_scale(DayPrice(1.0), 4) == 4
     log = log_of(5, max_clicks=40)
-    noised = [list(released_windows(log, HOUR, 1.0, 1, seed, max_clicks=40)) for seed in range(3)]
+    noised = [list(released_windows(log, HOUR, DayPrice(1.0), 1, seed, max_clicks=40)) for seed in range(3)]
     assert all(len(window.articles) < 40 for window in noised[0])
     noise = np.concatenate([released_counts(windows) - exact_counts(log, windows) for windows in noised])
     assert noise.std() == pytest.approx(2 * 40, rel=0.3)

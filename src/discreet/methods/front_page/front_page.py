@@ -11,10 +11,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.aggregation.task import NoiseKind
 from discreet.data.news import Impressions
 from discreet.errors import DiscreetError
 from discreet.methods.front_page.click_rates import ClickRates, known_rates
-from discreet.methods.front_page.count_likelihood import CountLikelihood
 from discreet.methods.front_page.daily_budget import DailyBudget
 from discreet.methods.front_page.head import head_scores, is_worth_its_noise, learn_head, matched
 from discreet.methods.front_page.head_articles import HeadArticles
@@ -28,9 +28,9 @@ from discreet.methods.front_page.windows import (
     DAY,
     Log,
     Window,
+    count_likelihood,
     daily_exposure,
     min_exposure,
-    noise_scale,
     released_windows,
 )
 from discreet.methods.method import Method, Scores, State, TrainingTask
@@ -46,6 +46,7 @@ _AUTO_SHARE, _AUTO_LIFE_SHARE = 0.8, 1 / 3
 _MAX_EPSILON = 100.0
 _MAX_CLICKS = 10
 _NOISE_OF_CHANCE = 0.25
+_NOISES = {NoiseKind.LAPLACE: "discrete Laplace", NoiseKind.GAUSSIAN: "discrete Gaussian"}
 _HEAD, _WEIGHTS, _JUDGES = 5, 6, 7
 
 
@@ -63,19 +64,27 @@ class FrontPage(Method):
     training nothing goes into the head; there ε = ε₁ + ε₂ and δ = 0. Over at most D days it is private with the ε of D
     releases of ε₁ + ε₂, composed, and ε₃ once. That readers come, when, and which slates they are sent is public.
 
+    In a budget for life the noise of popularity may be discrete Gaussian instead, of σ = √(k/2ρ₁). Then the sums of n
+    days together are n·(ρ₁ + ε₂²/2)-zCDP, and so (ε, δ)-differentially private with the ε that this implies; ε₃ comes
+    on top once. The noise is the smaller of the two (`daily_budget`), by numbers that are public.
+
     **Proof.** The cells of a day's windows, one after the other, are one vector of whole numbers. Without the reader's
     contributions it moves by at most k in L1: a click is in one cell, of a window of its own day. The honest
     aggregator's noise alone makes each window private (`aggregation.aggregator_noise`), and the noises of all cells are
     independent, so the likelihood of what is seen changes by e^{k·ε₁/k} at most; that cells and later windows are
     chosen by what was seen before changes nothing, since the reader's device keeps the limit whatever they are. The
     weights' sum moves by at most Δ₂ in L1, and its likelihood by e^{ε₂}, whatever weights it was computed at. The head
-    costs (ε₃, δ), whatever popularity its contributions were computed with. The three add up; days compose. Everything
-    else, what is due, posterior, prior, which weights rank, whether the head does, and ranking, is computed from the
-    sums, from public slates, times and texts, and, on the device, from its own history, which stays there. ∎
+    costs (ε₃, δ), whatever popularity its contributions were computed with. The three add up; days compose. With
+    discrete Gaussian noise the cells of a day move by at most √k in L2, so the day's popularity is ρ₁-zCDP, also where
+    cells are chosen by what was seen before (`aggregation.aggregator_noise`, "Per day"); a pure ε₂ is ε₂²/2-zCDP, and ρ
+    adds up over days (`daily_budget` has the proof). Everything else, which noise, what is due, posterior, prior, which
+    weights rank, whether the head does, and ranking, is computed from the sums, from public slates, times and texts,
+    and, on the device, from its own history, which stays there. ∎
 
     Attributes:
         epsilon: ε of a reader's day; with `max_days`, of her life.
         max_days: D, on how many days of her life a reader contributes at most; 0 sets no limit, and ε is for a day.
+            With a limit popularity has discrete Laplace or discrete Gaussian noise, whichever is smaller.
         delta: δ of the budget for life.
         max_clicks: k, how many clicks of a reader count a day; 0 chooses by what is public (`_clicks`): as many as
             slates are sent a day to a reader who comes, but no more than the noise allows.
@@ -130,8 +139,15 @@ class FrontPage(Method):
 
     @property
     def daily_epsilon(self) -> float:
-        """ε of a reader's day, if there is no head."""
+        """ε of a reader's day, if there is no head and all noise is discrete Laplace."""
         return self._divided(0.0).sums_epsilon()
+
+    @property
+    def life(self) -> DailyBudget | None:
+        """The budget of a reader's life without head and weights, if there is one."""
+        if not self.max_days or math.isinf(self.epsilon):
+            return None
+        return DailyBudget(self.epsilon, self.delta, self.max_days, 0.0, 0.0)
 
     def train(self, task: TrainingTask, seed: int, checkpoint: Path | None = None) -> State:
         """The posterior after all windows of the train split, the weights after all its days, and then the head."""
@@ -196,19 +212,19 @@ class FrontPage(Method):
         scope = Scope.LIFETIME if self.max_days else Scope.DAY
         if math.isinf(self.epsilon):
             return Guarantee.unprotected("clicks in sums without noise", scope)
-        clicks = int(state["max_clicks"][0]) if "max_clicks" in state else self.max_clicks or "few"
+        known = int(state["max_clicks"][0]) if "max_clicks" in state else self.max_clicks
+        clicks, share = known or "few", self._share_of(state)
         mechanism = f"at most {clicks} click{'' if clicks == 1 else 's'} a day in windowed sums"
         mechanism += f" on at most {self.max_days} days" if self.max_days else ""
-        mechanism += ", discrete Laplace noise of each aggregator"
+        mechanism += f", {self._noises(share, known)} noise of each aggregator"
         if "weights" in state:
             mechanism += "; weights from a clipped gradient a day, discrete Laplace noise"
-        share = self._share_of(state)
         if share:
             mechanism += "; a head from one matrix of each reader, discrete Gaussian noise"
         mechanism += " (simulated"
         mechanism += f"; noise as for {self.population:,} readers)" if self.population else ")"
         return Guarantee(
-            epsilon=self.lifetime(self.max_days, share) if self.max_days else self.epsilon,
+            epsilon=self.lifetime(self.max_days, share, known) if self.max_days else self.epsilon,
             delta=self.delta if self.max_days or share else 0.0,
             unit=Unit.USER,
             adjacency=Adjacency.ZERO_OUT,
@@ -218,9 +234,24 @@ class FrontPage(Method):
             mechanism=mechanism,
         )
 
-    def lifetime(self, days: int, head_share: float = 0.0) -> float:
-        """ε, at δ, of a reader who contributes on so many days; a head has that share of it, once."""
-        return self._divided(head_share).lifetime(days)
+    def lifetime(self, days: int, head_share: float = 0.0, max_clicks: int = 0) -> float:
+        """ε, at δ, of a reader who contributes on so many days; a head has that share of it, once.
+
+        It depends on the noise, and so on k. Where neither `max_clicks` nor the method's own says k, it is the ε of the
+        noise that costs more.
+        """
+        return max(self._divided(head_share).lifetime(days, k) for k in self._possible_clicks(max_clicks))
+
+    def _possible_clicks(self, max_clicks: int) -> Sequence[int]:
+        """How many clicks count: k if it is known, else the least and the most, for the noise depends on it."""
+        known = max_clicks or self.max_clicks
+        return (known,) if known else (1, _MAX_CLICKS)
+
+    def _noises(self, head_share: float, max_clicks: int) -> str:
+        """The noise of popularity, by its name; both where k is not known and decides."""
+        budget = self._divided(head_share)
+        kinds = dict.fromkeys(budget.popularity_price(k).noise for k in self._possible_clicks(max_clicks))
+        return " or ".join(_NOISES[kind] for kind in kinds)
 
     def budget(self, task: TrainingTask) -> DailyBudget:
         """How ε is divided, by what is public: without any text there is nothing that a head could learn."""
@@ -250,9 +281,9 @@ class FrontPage(Method):
 
     def popularity(self, task: TrainingTask) -> ClickRates:
         """What is known of popularity before the first sum."""
-        epsilon = self.budget(task).popularity_epsilon()
-        scale = 0.0 if math.isinf(epsilon) else noise_scale(epsilon, self._clicks(task))
-        return ClickRates(CountLikelihood(scale, self._copies(task)), PublicArticles.of(task).text)
+        clicks = self._clicks(task)
+        price = self.budget(task).popularity_price(clicks)
+        return ClickRates(count_likelihood(price, clicks, self._copies(task)), PublicArticles.of(task).text)
 
     def windows(self, task: TrainingTask, seed: int) -> Iterator[Window]:
         """What is released of all days of a data set, in the order of time."""
@@ -264,7 +295,7 @@ class FrontPage(Method):
         log, budget = Log.of(parts, len(task.data.readers), seconds, seed, clicks), self.budget(task)
         train = task.data.splits["train"]
         taught = (int(train.time.max()) // DAY + 1) * DAY if budget.head and len(train) else 0
-        teaching, later = budget.popularity_epsilon(teaches=True), budget.popularity_epsilon()
+        teaching, later = budget.popularity_price(clicks, teaches=True), budget.popularity_price(clicks)
         return chain(
             released_windows(log, seconds, teaching, copies, seed, since, clicks, until=taught),
             released_windows(log, seconds, later, copies, seed, max(since, taught), clicks),
@@ -275,16 +306,19 @@ class FrontPage(Method):
 
         It is the mean number of slates that are sent a day to a reader who comes. Noise grows with k, clicks only of
         those who click often. So k is 1, or so small that the noise of a cell is about a quarter of what chance is in a
-        day's clicks on an article of mean exposure.
+        day's clicks on an article of mean exposure. The noise is whichever is smaller: k times that of one click if it
+        is Laplace, √k times if it is Gaussian.
         """
         if self.max_clicks:
             return self.max_clicks
         train = task.data.splits["train"]
         wanted = min(_MAX_CLICKS, max(1, round(len(train) / max(1, _visits(train)))))
-        if math.isinf(self.daily_epsilon):
+        if math.isinf(self.epsilon):
             return wanted
-        chance = math.sqrt(daily_exposure(train) * self._copies(task))
-        allowed = int(_NOISE_OF_CHANCE * chance / min_exposure(self.daily_epsilon))
+        most = _NOISE_OF_CHANCE * math.sqrt(daily_exposure(train) * self._copies(task))
+        growth = {NoiseKind.LAPLACE: 1, NoiseKind.GAUSSIAN: 2}
+        prices = DailyBudget(self.epsilon, self.delta, self.max_days, 0.0, 0.0).popularity_prices()
+        allowed = max(int((most / min_exposure(price)) ** growth[price.noise]) for price in prices)
         return max(1, min(wanted, allowed))
 
     def _copies(self, task: TrainingTask) -> int:

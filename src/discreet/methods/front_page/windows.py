@@ -21,6 +21,7 @@ from discreet.aggregation.sums import PlainSums
 from discreet.aggregation.task import OF_EACH_WINDOW, Kind, Per, Task
 from discreet.data.news import Impressions
 from discreet.methods.front_page.count_likelihood import CountLikelihood
+from discreet.methods.front_page.day_price import DayPrice
 from discreet.methods.front_page.held import Held
 from discreet.privacy.noise import SimulatedNoise
 
@@ -56,7 +57,7 @@ class Window:
 
 def popularity_task(
     seconds: int,
-    epsilon: float,
+    price: DayPrice,
     max_clicks: int = 1,
     *,
     length: int,
@@ -69,7 +70,7 @@ def popularity_task(
 
     Args:
         seconds: How long a window is; it divides the day.
-        epsilon: What a reader's day costs.
+        price: What a reader's day costs, and so which noise there is.
         max_clicks: How many clicks of a reader count a day.
         length: For how many articles there is room in a window.
         start: When the first window begins, which is the beginning of a day.
@@ -88,7 +89,9 @@ def popularity_task(
         window_seconds=seconds,
         windows=windows,
         per=Per.DAY,
-        epsilon=epsilon,
+        epsilon=price.epsilon,
+        delta=price.delta,
+        noise=price.noise,
         measure="clicks by cell",
         cells=OF_EACH_WINDOW,
         leader=leader,
@@ -96,9 +99,16 @@ def popularity_task(
     )
 
 
-def noise_scale(epsilon: float, max_clicks: int = 1) -> float:
-    """The scale of the noise that each aggregator adds to each cell."""
-    return float(popularity_task(DAY, epsilon, max_clicks, length=max_clicks).noise_scale)
+def noise_scale(price: DayPrice, max_clicks: int = 1) -> float:
+    """The scale of the noise, or its σ, that each aggregator adds to each cell; 0 for no noise."""
+    return count_likelihood(price, max_clicks).scale
+
+
+def count_likelihood(price: DayPrice, max_clicks: int = 1, copies: int = 1) -> CountLikelihood:
+    """Of what is released at this price, if each reader of a log stands for so many."""
+    if not price.has_noise:
+        return CountLikelihood(0.0, copies)
+    return CountLikelihood.of(popularity_task(DAY, price, max_clicks, length=max_clicks), copies)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +212,7 @@ def _mixed(values: NDArray[np.int64]) -> NDArray[np.int64]:
 def released_windows(
     log: Log,
     seconds: int,
-    epsilon: float,
+    price: DayPrice,
     copies: int,
     seed: int,
     since: int = 0,
@@ -214,15 +224,15 @@ def released_windows(
     Args:
         log: What happened.
         seconds: How long a window is; it divides the day.
-        epsilon: What a reader's day costs; infinity for no noise.
+        price: What a reader's day costs.
         copies: How many readers each reader of the log stands for.
         seed: Of the simulated noise. The noise of a window depends on nothing else.
         since: Where to begin, the end of a window.
         max_clicks: How many clicks of a reader the log counts a day.
         until: Where to stop.
     """
-    likelihood = CountLikelihood(0.0 if math.isinf(epsilon) else noise_scale(epsilon, max_clicks), copies)
-    held = Held(int(log.article.max(initial=-1)) + 1, min_exposure(epsilon, max_clicks) / copies)
+    likelihood = count_likelihood(price, max_clicks, copies)
+    held = Held(int(log.article.max(initial=-1)) + 1, min_exposure(price, max_clicks) / copies)
     number, shown = log.time // seconds, np.zeros(int(log.article.max(initial=-1)) + 1)
     for window, closes_day in _windows_of_days(number[log.time >= since // DAY * DAY], DAY // seconds):
         if (window + 1) * seconds > until:
@@ -238,13 +248,13 @@ def released_windows(
         seen, shown = shown, np.zeros(len(shown))
         if (window + 1) * seconds <= since:
             continue
-        if math.isinf(epsilon):
+        if not price.has_noise:
             released = np.bincount(due.click_cell, minlength=len(due.articles)) * copies
         else:
             room = max(len(due.articles), max_clicks)
             rows = (np.ones(len(due.click_cell), np.int64), (due.click_reader, due.click_cell))
             matrix = sparse.csr_array(rows, shape=(log.readers, room))
-            task = popularity_task(seconds, epsilon, max_clicks, length=room, windows=window + 1)
+            task = popularity_task(seconds, price, max_clicks, length=room, windows=window + 1)
             sums = PlainSums(SimulatedNoise(np.random.SeedSequence([seed, _NOISE, window])))
             for _ in range(copies):
                 sums.contribute_all(task, window, matrix)
@@ -262,11 +272,11 @@ def released_windows(
         )
 
 
-def min_exposure(epsilon: float, max_clicks: int = 1) -> float:
+def min_exposure(price: DayPrice, max_clicks: int = 1) -> float:
     """From which exposure on a cell is due: the standard deviation of its noise, in clicks."""
-    if math.isinf(epsilon):
+    if not price.has_noise:
         return 0.0
-    return noise_deviation(popularity_task(DAY, epsilon, max_clicks, length=max_clicks))
+    return noise_deviation(popularity_task(DAY, price, max_clicks, length=max_clicks))
 
 
 def _windows_of_days(numbers: NDArray[np.int64], a_day: int) -> Iterator[tuple[int, bool]]:

@@ -138,7 +138,7 @@ def trial_task(terms: PublicTerms, leader: str, helper: str, now: int) -> Task:
     """The sums of a trial. Their terms say what it is, so that every device tells its reader."""
     task = popularity_task(
         terms.window_seconds,
-        terms.popularity_epsilon,
+        terms.popularity_price,
         terms.max_clicks,
         length=ROOM,
         start=now // DAY * DAY,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from discreet.errors import DiscreetError
+from discreet.methods.front_page.daily_budget import DailyBudget
+from discreet.methods.front_page.day_price import DayPrice
 from discreet.methods.front_page.front_page import SHORT, FrontPage
 from discreet.methods.run import Run
 from discreet.privacy.guarantee import Guarantee
@@ -33,6 +35,7 @@ class PublicTerms:
         head: The head that a run has learnt.
         unserved: Why the run's head is not served; empty where it is, or where there is none.
         training: What weights and head cost the readers of the run.
+        life: The budget that the day's ε is a part of, if the run has one for a reader's life.
     """
 
     text: str = "auto"
@@ -47,6 +50,7 @@ class PublicTerms:
     head: FrontPageHead | None = None
     unserved: str = ""
     training: Guarantee | None = None
+    life: DailyBudget | None = None
 
     def __post_init__(self) -> None:
         if self.weights_share and self.head_share:
@@ -67,9 +71,22 @@ class PublicTerms:
 
     @property
     def popularity_epsilon(self) -> float:
-        """ε of a reader's day for popularity: the rest, rounded down so that all together are not more."""
+        """ε of a reader's day for popularity with Laplace noise: the rest, rounded down so that all are not more."""
         rest = self.epsilon - self.quality_epsilon - self.weights_epsilon
         return rest if rest == self.epsilon else math.floor(rest * 1e9) / 1e9
+
+    @property
+    def popularity_price(self) -> DayPrice:
+        """What a reader's day costs for popularity; of a budget for life with the noise that the simulator takes.
+
+        The other sums have discrete Laplace noise and cost ρ by the squares of their shares.
+        """
+        if self.life is not None:
+            others = math.hypot(self.quality, self.weights_share + self.head_share)
+            price = replace(self.life, weights=others).popularity_price(self.max_clicks)
+            if price.delta:
+                return price
+        return DayPrice(self.popularity_epsilon)
 
 
 def public_terms(folder: Path) -> PublicTerms | None:
@@ -89,6 +106,7 @@ def public_terms(folder: Path) -> PublicTerms | None:
         head=head,
         unserved=unserved,
         training=None if weights is None and head is None else run.guarantee,
+        life=method.life,
     )
 
 

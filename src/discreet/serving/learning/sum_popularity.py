@@ -80,7 +80,7 @@ def learnt_from(model: PublicModel, snapshot: Snapshot, state: bytes, used: Used
 
 def _popularity_after(model: PublicModel, snapshot: Snapshot, known: Arrays, used: UsedSum) -> Arrays:
     closed, released, contributions = used.closed, used.found.values, max(1, used.found.contributions or 0)
-    rates = rates_on(model, snapshot, known, CountLikelihood(float(used.task.noise_scale)))
+    rates = rates_on(model, snapshot, known, CountLikelihood.of(used.task))
     slates = closed.slates_of_each(contributions)
     place = {article: row for row, article in enumerate(snapshot.ids)}
     listed = np.array([article in place for article in closed.cells], np.bool_)
