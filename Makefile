@@ -3,7 +3,7 @@ PYTHON ?= python3
 TORCH ?= torch==2.13.0
 BIN := .venv/bin
 READY := .venv/.ready
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP := $(BIN)/pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
 export OMP_WAIT_POLICY ?= PASSIVE
 export WITHOUT_GPU = import json; exit(any(need.startswith("nvidia-") for part in json.load(open(".venv/torch.json"))["install"] for need in part["metadata"].get("requires_dist", [])))
 
@@ -12,6 +12,7 @@ export WITHOUT_GPU = import json; exit(any(need.startswith("nvidia-") for part i
 help:  ## Show this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
+# pip compiles with one process, compileall with all cores; neither minds a file that is for another Python.
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { echo "Discreet needs Python 3.11, 3.12 or 3.13: make PYTHON=python3.11"; exit 1; }
 	@echo "Setting up .venv (once, two to five minutes) ..."
@@ -20,6 +21,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/python -c "$$WITHOUT_GPU" || echo "The torch that pip finds here brings 3.4 GB of GPU libraries, which Discreet does not need. For the CPU build press Ctrl-C and say where it is: make TORCH='torch==2.13.0 --extra-index-url ADDRESS', with the address that PyTorch's installation page gives for CPU, or make TORCH=FILE.whl"
 	@$(PIP) $(TORCH)
 	@$(PIP) --editable '.[all,docs,dev]'
+	@$(BIN)/python -m compileall -q -j 0 .venv/lib > .venv/compiled.log 2>&1 || true
 	@touch $@
 
 demo: $(READY)  ## A server, 300 devices that read for a week, a report, and a page to read (Ctrl-C ends it)

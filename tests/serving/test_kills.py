@@ -128,7 +128,7 @@ def check(load):
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.long
+@pytest.mark.slow
 def test_some_kills_under_load(tmp_path):
     kills = ["worker", "helper", "database", "worker", "database"]
     check(killed_under_load(tmp_path, kills, windows=4, each=24, servers=1))
