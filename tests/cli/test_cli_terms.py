@@ -20,7 +20,8 @@ def test_the_terms_of_popularity_have_the_noise_of_a_life(tmp_path, capsys):
         assert (task.epsilon, task.delta, task.noise) == (price.epsilon, price.delta, noise)
         assert float(task.noise_scale) == noise_scale(price)
         assert f"ε = {shown_epsilon(price.epsilon)}" in said
-        assert (f"{days} days of a reader cost ε = 1 at δ = 1e-06" in said) == (days > 0)
+        against = "per user (zero out) against the publisher and one aggregator, lifetime [proved"
+        assert (f"{days} days of a reader together: ε = 1, δ = 1e-06 {against}" in said) == (days > 0)
     assert run([*terms, "--max-days", "30", "--delta", "1e-9"]) == 0
     assert json.loads(out.read_text())["delta"] == 1e-9
     assert run(["aggregate", "terms", "weights", "--epsilon", "1", *flags, "--max-days", "30", "--out", str(out)]) == 2

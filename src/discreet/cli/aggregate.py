@@ -169,7 +169,7 @@ def terms(
     from discreet.methods.front_page.daily_budget import DailyBudget
     from discreet.methods.front_page.learnt_weights import weights_task
     from discreet.methods.front_page.windows import popularity_task
-    from discreet.privacy.guarantee import shown_epsilon
+    from discreet.privacy.guarantee import Scope
     from discreet.protocol.weight_cells import MAX_DIRECTIONS
     from discreet.serving.learning.experiment import arm_names
     from discreet.serving.learning.one_process_trial import ROOM
@@ -196,8 +196,9 @@ def terms(
         price = budget.popularity_price(1)
         task = popularity_task(60 * window_minutes, price, length=ROOM, windows=windows, **addresses)  # type: ignore[arg-type]
         if max_days:
-            cost = shown_epsilon(budget.lifetime(max_days, 1))
-            life = f"; {max_days} days of a reader cost ε = {cost} at δ = {delta:g}"
+            cost = budget.lifetime(max_days, 1)
+            together = replace(task.guarantee(), epsilon=cost, delta=delta, scope=Scope.LIFETIME)
+            life = f"; {max_days} days of a reader together: {together}"
     task = replace(task, min_batch=min_batch)
     with replacing_file(out) as draft:
         draft.write_text(json.dumps(task.to_json(), indent=2) + "\n", encoding="utf-8")
