@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,6 +52,42 @@ def test_statements_speak_of_cells_that_differ(name: str, scale: str) -> None:
         assert statement.below in places
         assert statement.above != statement.below
     assert all(set(cell.printed) in (set(), set(METRICS)) for cell in plan.cells)
+
+
+SYSTEMS = {
+    "FCF": "fcf",
+    "FedNewsRec": "fednewsrec",
+    "FedRec": "fedrec",
+    "PrivateRec": "privaterec",
+    "centralized": "centralized",
+}
+"""Which method runs under a paper's name of a system."""
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("name", list(PLANS))
+def test_a_line_runs_the_system_that_it_names(name: str, scale: str) -> None:
+    experiment = PLANS[name]
+    assert experiment.plan is not None
+    for cell in experiment.plan(scale_of(experiment.paper, scale)).cells:
+        words = set(re.findall(r"[\w-]+", cell.line))
+        if systems := words & set(SYSTEMS):
+            assert [cell.method.name] == [SYSTEMS[system] for system in systems], cell.line
+        if "without noise" in cell.line:
+            assert cell.method.epsilon == math.inf
+        elif "FedNewsRec" in words:
+            assert cell.method.epsilon is not None
+            assert cell.method.epsilon < math.inf
+
+
+def test_without_noise_is_the_same_algorithm_with_the_same_settings() -> None:
+    for scale in SCALES:
+        methods = {
+            cell.line: cell.method
+            for cell in PLANS["fednewsrec-table-2"].plan(scale_of("fednewsrec", scale)).cells  # type: ignore[misc]
+        }
+        noised, exact = methods["FedNewsRec"], methods["FedNewsRec without noise"]
+        assert replace(noised, epsilon=math.inf) == exact  # type: ignore[type-var]
 
 
 @pytest.mark.long

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 from discreet.experiments.cache import MeasurementCache
 from discreet.experiments.papers.cells import (
     NewsReproduction,
@@ -15,7 +18,7 @@ from discreet.experiments.papers.cells import (
 from discreet.experiments.papers.printed import FEDNEWSREC_TABLE_2, printed
 from discreet.experiments.papers.scale import Scale
 from discreet.methods.in_rounds import InRounds
-from discreet.methods.method import TrainingTask
+from discreet.methods.method import Method, TrainingTask
 from discreet.methods.method_registry import make_method
 
 _CENTRALIZED = {
@@ -36,6 +39,16 @@ _FEW = (
     "The noise of a round falls with the root of the clients in it: 1,000 in the paper, some dozens at small scale."
     " The line without noise shows the rest."
 )
+_FEDREC = "FedRec is not in the paper: no clip, all readers weigh the same, and the server takes steps of FedAdam."
+
+
+def _trained(scale: Scale, **changes: Any) -> dict[str, Method]:
+    """The paper's method with its noise and without, and FedRec, by the names of their lines."""
+    return {
+        "FedNewsRec": scale.method("fednewsrec", "fednewsrec", **changes),
+        "FedNewsRec without noise": scale.method("fednewsrec", "fednewsrec", epsilon=math.inf, **changes),
+        "FedRec": scale.method("fedrec", "fednewsrec", **changes),
+    }
 
 
 def table_2(scale: Scale) -> Plan:
@@ -44,9 +57,10 @@ def table_2(scale: Scale) -> Plan:
         PaperCell(line, scale.method("centralized", model), readers=0.5, printed=printed(FEDNEWSREC_TABLE_2, line))
         for line, model in _CENTRALIZED.items()
     ]
-    for line, method in (("FCF", scale.method("fcf")), ("FedNewsRec", scale.method("fednewsrec", "fednewsrec"))):
-        cells.append(PaperCell(line, method, readers=0.5, printed=printed(FEDNEWSREC_TABLE_2, line)))
-    cells.append(PaperCell("FedNewsRec without noise", scale.method("fedrec", "fednewsrec"), readers=0.5))
+    federated = {"FCF": scale.method("fcf"), **_trained(scale)}
+    for line, method in federated.items():
+        values = printed(FEDNEWSREC_TABLE_2, line) if line in FEDNEWSREC_TABLE_2 else {}
+        cells.append(PaperCell(line, method, readers=0.5, printed=values))
     cells += [PaperCell(name, make_method(name, {}), readers=0.5) for name in ("content", "combined")]
     ours = ("FedNewsRec", 0.0)
     statements = [
@@ -59,21 +73,18 @@ def table_2(scale: Scale) -> Plan:
         PaperStatement("NRMS is above FedNewsRec", ("NRMS", 0.0), ours),
         PaperStatement("NRMS is above NAML", ("NRMS", 0.0), ("NAML", 0.0)),
     ]
-    remarks = ("`content` and `combined` are not in the paper: they need no model.", _FEW)
+    remarks = ("`content` and `combined` are not in the paper: they need no model.", _FEDREC, _FEW)
     return Plan(cells, statements, remarks=remarks)
 
 
 def figure_4(scale: Scale) -> Plan:
     """AUC by the number of readers who train."""
-    lines = {
-        "FedNewsRec": scale.method("fednewsrec", "fednewsrec"),
-        "without noise": scale.method("fedrec", "fednewsrec"),
-    }
+    lines = _trained(scale)
     cells = [PaperCell(line, method, x=share, readers=share) for line, method in lines.items() for share in _SHARES]
     statements = [
         PaperStatement(f"More readers are better ({line})", (line, _SHARES[-1]), (line, _SHARES[0])) for line in lines
     ]
-    return Plan(cells, statements, "share of the readers who train", remarks=(_NOT_PRINTED, _FEW))
+    return Plan(cells, statements, "share of the readers who train", remarks=(_NOT_PRINTED, _FEDREC, _FEW))
 
 
 def figure_5(scale: Scale) -> Plan:
@@ -108,11 +119,11 @@ def _claimed(clip: float, noise: float) -> float:
 
 
 def figure_6(name: str, task: TrainingTask, scale: Scale, seed: int, cache: MeasurementCache) -> NewsReproduction:
-    """AUC while training, for several shares r."""
+    """AUC while FedNewsRec trains without noise, for several shares r."""
     lines, judged = [], []
     remarks = (_NOT_PRINTED, "AUC on 200 impressions of dev: one standard error is about 0.02.")
     for fraction in scale.fractions:
-        method = scale.method("fedrec", "fednewsrec", fraction=fraction)
+        method = scale.method("fednewsrec", "fednewsrec", epsilon=math.inf, fraction=fraction)
         assert isinstance(method, InRounds)
         watched = training_curve(task, method, seed, cache)
         lines.append((f"r = {fraction:g}", watched[:, 0].tolist(), watched[:, 1].tolist()))
@@ -129,17 +140,14 @@ def figure_6(name: str, task: TrainingTask, scale: Scale, seed: int, cache: Meas
 
 def figure_7(scale: Scale) -> Plan:
     """The reader's model without short-term or without long-term interest."""
-    whole = {"both": {}, "without short-term": {"model__short_term": False}}
-    whole["without long-term"] = {"model__long_term": False}
-    cells = []
-    for label, method in (("FedNewsRec", "fednewsrec"), ("without noise", "fedrec")):
-        cells += [
-            PaperCell(f"{label}: {line}", scale.method(method, "fednewsrec", **changes))
-            for line, changes in whole.items()
-        ]
+    variants = {"both": {}, "without short-term": {"model__short_term": False}}
+    variants["without long-term"] = {"model__long_term": False}
+    trained = {variant: _trained(scale, **changes) for variant, changes in variants.items()}
+    lines = list(trained["both"])
+    cells = [PaperCell(f"{line}: {variant}", trained[variant][line]) for line in lines for variant in variants]
     statements = [
-        PaperStatement(f"Both are better than {line} ({label})", (f"{label}: both", 0.0), (f"{label}: {line}", 0.0))
-        for label in ("FedNewsRec", "without noise")
-        for line in ("without short-term", "without long-term")
+        PaperStatement(f"Both are better than {variant} ({line})", (f"{line}: both", 0.0), (f"{line}: {variant}", 0.0))
+        for line in lines
+        for variant in ("without short-term", "without long-term")
     ]
-    return Plan(cells, statements, remarks=(_NOT_PRINTED, _FEW))
+    return Plan(cells, statements, remarks=(_NOT_PRINTED, _FEDREC, _FEW))
