@@ -50,6 +50,26 @@ def test_one_reader_moves_the_sum_by_at_most_the_clip(task, clip, steps, tmp_pat
     assert max(moved) > (0.99 if clip < 0.1 else 0.01) * UNIT
 
 
+@pytest.mark.parametrize("epsilon", [3.0, 16.0])
+@pytest.mark.parametrize(("rounds", "fraction"), [(1500, 0.02), (100, 0.02), (4, 1.0)])
+def test_noise_for_a_server_that_sees_nothing_has_a_price_against_one_that_sees(epsilon, rounds, fraction):
+    method = DPFedAvg(epsilon=epsilon, participation=Participation.HIDDEN, rounds=rounds, fraction=fraction)
+    here, other = method.guarantee({}), method.other_guarantee({})
+    assert here.epsilon <= epsilon
+    assert epsilon * 0.99 <= other.epsilon < math.inf
+    assert (here.adversary, other.adversary) == (Adversary.BLIND_SERVER, Adversary.SERVER)
+
+
+@pytest.mark.parametrize("participation", list(Participation))
+def test_what_the_lattice_cannot_promise_is_refused_before_any_training(participation):
+    for epsilon, delta in [(1.0, 1e-12), (10.0, 1e-8), (16.0, 1e-6)]:
+        method = DPFedAvg(epsilon=epsilon, delta=delta, participation=participation, rounds=20, fraction=0.1)
+        assert method.guarantee({}).epsilon <= epsilon
+    for epsilon, delta in [(5.0, 1e-12), (10.0, 1e-9), (16.0, 1e-7)]:
+        with pytest.raises(DiscreetError, match="delta"):
+            DPFedAvg(epsilon=epsilon, delta=delta, participation=participation, rounds=20, fraction=0.1)
+
+
 def test_parties_add_just_the_noise_that_is_promised(task):
     method = DPFedAvg(epsilon=2.0, rounds=4, fraction=1.0)
     setup = method.setup(task, 1)

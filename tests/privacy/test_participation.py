@@ -8,7 +8,9 @@ from collections.abc import Callable
 import dp_accounting as dp
 import numpy as np
 import pytest
+from dp_accounting import ZCDpEvent
 from dp_accounting.pld import PLDAccountant
+from dp_accounting.rdp import RdpAccountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
@@ -134,7 +136,16 @@ def test_a_lattice_is_charged_for() -> None:
     free = epsilon_seen(2.0, 1e-5, 4)
     assert epsilon_seen(2.0, 1e-5, 4, price=LatticePrice(1e-5, 1e-12)) == pytest.approx(free + 1e-5, abs=1e-9)
     with pytest.raises(DiscreetError, match="too coarse"):
-        epsilon_seen(2.0, 1e-5, 4, price=LatticePrice(1e-9, 1e-8))
+        epsilon_hidden(2.0, 1e-5, 0.1, 40, 4, price=LatticePrice(1e-9, 1e-8))
+
+
+@pytest.mark.parametrize("participations", [1, 4, 40])
+def test_a_coarse_lattice_is_charged_by_zcdp_where_participation_is_seen(participations: int) -> None:
+    exact = epsilon_seen(0.8, 1e-5, participations)
+    charged = epsilon_seen(0.8, 1e-5, participations, price=LatticePrice(0.01, 0.5))
+    by_zcdp = RdpAccountant().compose(ZCDpEvent(participations / (2 * 0.8**2)))
+    assert exact < charged
+    assert charged == pytest.approx(by_zcdp.get_epsilon(1e-5) + 0.02, rel=1e-3)
 
 
 def two_rounds_with_a_cap(rate: float, multiplier: float, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

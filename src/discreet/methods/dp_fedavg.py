@@ -122,6 +122,11 @@ class DPFedAvg(Federated):
             raise DiscreetError(f"{self.name}: delta must be at least 1e-12 and below 0.1, not {self.delta}")
         if not (self.epsilon <= _MAX_EPSILON or math.isinf(self.epsilon)):
             raise DiscreetError(f"{self.name}: epsilon must be at most {_MAX_EPSILON:g} (or inf)")
+        if math.isfinite(self.epsilon) and not _PRICE.affordable(self.epsilon, self.delta):
+            raise DiscreetError(
+                f"{self.name}: the lattice of the secure sum is too coarse for epsilon = {self.epsilon:g} at delta ="
+                f" {self.delta:g}; take a larger delta or a smaller epsilon"
+            )
 
     @property
     def sampling_plan(self) -> SamplingPlan:

@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 
 from discreet.privacy import accounting
 from discreet.privacy.accounting.lattice_price import EPSILON_RESERVE, NO_LATTICE, RESERVE, LatticePrice
+from discreet.privacy.accounting.zcdp import gaussian_rho
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Status, Unit
 from discreet.privacy.mechanisms.checks import check_count, check_delta, check_epsilon, check_positive
 from discreet.privacy.mechanisms.gaussian import analytic_multiplier, gaussian_delta
@@ -48,7 +49,7 @@ def epsilon_seen(multiplier: float, delta: float, participations: int, *, price:
     check_positive("multiplier", multiplier)
     check_delta(delta)
     together = _one_for_all(multiplier, participations)
-    return price.epsilon(lambda left: gaussian_epsilon(together, left), delta)
+    return price.epsilon(lambda left: gaussian_epsilon(together, left), delta, gaussian_rho(together))
 
 
 def epsilon_hidden(

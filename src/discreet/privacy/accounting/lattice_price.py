@@ -42,6 +42,11 @@ stays so in the mean over coins. KL adds up along the course as well, so by Pins
 *(4) Rounded is as private as continuous.* The v_r are integers, so v_r plus rounded noise is v_r plus noise, rounded:
 post-processing, also for later rounds that depend on it. For neighbours with courses S, S' and Q, Q', and any event A:
 S(A) ≤ e^η·Q(A) ≤ e^η·(e^ε₀·Q'(A) + δ₀) ≤ e^η·(e^ε₀·(S'(A) + ω) + δ₀). ∎
+
+**Where e^ε₀·ω is too much of δ**, as for an adversary whom the noise was not made for, zCDP gives another bound. The
+discrete Gaussian of σ is Δ²/2σ²-zCDP in any dimension (Canonne, Kamath, Steinke 2020), so with P in the place of S a
+user's rounds are ρ-zCDP together, hence (ε, δ)-DP. By (1) S is pointwise within e^{±η} of P in all rounds together:
+S(A) ≤ e^η·(e^ε·P'(A) + δ) ≤ e^{ε+2η}·S'(A) + e^η·δ.
 """
 
 from __future__ import annotations
@@ -52,6 +57,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import DiscreetError
+from discreet.privacy.accounting.zcdp import zcdp_epsilon
 from discreet.privacy.noise import rounded_up
 
 RESERVE = 1e-4
@@ -80,8 +86,14 @@ class LatticePrice:
         """(ε, δ) on the lattice, from what continuous noise has."""
         return epsilon + self.ratio, math.exp(self.ratio) * (delta + _times_exp(self.distance, epsilon))
 
-    def epsilon(self, continuous: Callable[[float], float], delta: float) -> float:
+    def affordable(self, epsilon: float, delta: float) -> bool:
+        """Whether the lattice leaves ε of continuous noise at δ within what is reserved for it."""
+        return self.carried(epsilon, delta * (1 - RESERVE))[1] <= delta
+
+    def epsilon(self, continuous: Callable[[float], float], delta: float, rho: float = math.inf) -> float:
         """ε on the lattice at `delta`, from an account of continuous noise that gives ε for a δ.
+
+        Where the lattice is too coarse for that, ε of ρ-zCDP, if `rho` is known.
 
         Raises:
             DiscreetError: the lattice is so coarse that it would take more of δ than `RESERVE`.
@@ -89,13 +101,14 @@ class LatticePrice:
         epsilon = continuous(delta * (1 - RESERVE))
         if math.isinf(epsilon):
             return epsilon
-        on_lattice, its_delta = self.carried(epsilon, delta * (1 - RESERVE))
-        if its_delta > delta:
+        if self.affordable(epsilon, delta):
+            return epsilon + self.ratio
+        if math.isinf(rho):
             raise DiscreetError(
-                f"the lattice is too coarse for δ = {delta:g} at ε = {epsilon:.4g}: it makes {its_delta:.6g} of it;"
-                " sum more bits, fewer contributions or fewer values"
+                f"the lattice is too coarse for δ = {delta:g} at ε = {epsilon:.4g}; sum more bits, fewer contributions"
+                " or fewer values"
             )
-        return on_lattice
+        return zcdp_epsilon(rho, delta * math.exp(-self.ratio)) + 2 * self.ratio
 
 
 NO_LATTICE = LatticePrice()
