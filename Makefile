@@ -24,7 +24,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/python -m compileall -q -j 0 .venv/lib > .venv/compiled.log 2>&1 || true
 	@touch $@
 
-demo: $(READY)  ## A server, 300 devices that read for a week, a report, and a page to read (Ctrl-C ends it)
+demo: $(READY)  ## A server, 300 devices that read for a week, and a page to read (Ctrl-C ends it)
 	$(BIN)/discreet demo
 
 # One thread each: workers share the cores, and sums have the same order in every process.

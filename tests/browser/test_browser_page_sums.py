@@ -35,7 +35,10 @@ def test_the_page_contributes_once_a_window_and_the_server_learns(browser: Any, 
         words = page.locator("#sums-words")
         page.wait_for_function("() => document.getElementById('sums-words').textContent.includes('the other.')")
         shown = words.inner_text()
-        assert "ONE PARTY RUNS BOTH AGGREGATORS" in shown
+        assert shown.count("ONE PARTY RUNS BOTH AGGREGATORS") == 1
+        assert page.locator("#words").inner_text().count("ONE PARTY RUNS BOTH AGGREGATORS") <= 1
+        assert "of 0" not in page.locator("#privacy").inner_text()
+        assert not page.locator("#meter").is_visible()  # a bar of nothing
         assert site.task.helper.removeprefix("http://") in shown
         assert "No contribution has left this device yet" in shown
 

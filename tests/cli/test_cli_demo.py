@@ -1,34 +1,41 @@
-"""What the demo leaves on the disk."""
+"""The demonstration, small, as a process: what it prints, what it leaves, and how it ends."""
 
-from discreet.cli.demo import _train
-from discreet.data.synthetic import news_world
-from discreet.experiments.week import week_of
-from discreet.files import MARK, verify_folder
-from discreet.methods.front_page.front_page import FrontPage
-from discreet.methods.method import TrainingTask
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
 
+import pytest
 
-def test_the_demos_run_has_a_digest_of_what_was_measured_of_it(tmp_path):
-    task = TrainingTask(news_world(60, seed=1), "hashed")
-    _train(task, tmp_path / "run", seed=0)
-    assert "rankings.json" in (tmp_path / "run" / MARK).read_text()
-    verify_folder(tmp_path / "run")
+pytestmark = pytest.mark.long
 
 
-def test_a_week_is_told_day_by_day():
-    told = []
-    task = TrainingTask(news_world(50, train_days=2, history_days=3, seed=1), "hashed")
-    week = week_of(task, FrontPage(epsilon=1.0, population=5000, window_minutes=720), 0, told.append)
-    days = week.days
-    assert [day.number for day in days] == [1, 2, 3]
-    assert told == days
-    assert all(0 <= day.public.mean <= 1 and day.impressions > 0 for day in days)
+def demo(folder, *options):
+    command = [sys.executable, "-m", "discreet", "demo", "--devices", "10", "--text", "hashed", "--port", "0", *options]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def test_the_cost_of_a_week_is_that_of_what_was_learnt_in_it():
-    """Where a head is learnt it has a δ, and the clicks that count a day are a number."""
-    task = TrainingTask(news_world(50, train_days=2, history_days=3, seed=1), "hashed")
-    method = FrontPage(epsilon=1.0, population=5000, window_minutes=720, head_share=0.2)
-    guarantee = week_of(task, method, 0, lambda day: None).guarantee
-    assert guarantee == method.guarantee(method.train(task, 0))
-    assert (guarantee.delta, "few" in guarantee.mechanism) == (1e-6, False)
+def test_the_demo_tells_one_measure_and_ends_well_with_ctrl_c(tmp_path):
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "mine.txt").write_text("a file of somebody else")
+    running = demo(tmp_path)
+    errors = []
+    reading = threading.Thread(target=lambda: errors.append(running.stderr.read()))
+    reading.start()
+    lines = []
+    for line in running.stdout:
+        lines.append(line.rstrip())
+        if re.fullmatch(r"http://127\.0\.0\.1:\d+", lines[-1]):
+            os.kill(running.pid, signal.SIGINT)
+    assert running.wait() == 0, errors
+    reading.join()
+    text = "\n".join(lines)
+    assert "Traceback" not in text + errors[0]
+    days = re.findall(r"^ +day (\d) +(\S+ ± \S+|unknown) +(\S+ ± \S+|unknown)", text, re.M)
+    assert [int(number) for number, _, _ in days] == list(range(1, 8))
+    assert "AUC" not in text
+    assert "∞" not in text
+    assert (tmp_path / "demo" / "week.svg").read_text().startswith("<?xml")
+    assert (tmp_path / "demo" / "mine.txt").exists()

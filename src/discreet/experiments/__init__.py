@@ -4,6 +4,6 @@ REPORT_FILES = (
     "report.html",
     "comparison.json",
     "comparison.md",
-    *(f"{name}.svg" for name in ("auc", "epsilon", "rmse", "ndcg", "gap", "tail", "gains", "week")),
+    *(f"{name}.svg" for name in ("auc", "epsilon", "rmse", "ndcg", "gap", "tail", "gains")),
 )
 """The files of a report's folder."""

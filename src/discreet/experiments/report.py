@@ -7,7 +7,6 @@ the same function: each says what its page shows.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -22,15 +21,6 @@ class Page(NamedTuple):
 
     template: str
     values: dict[str, Any]
-
-
-class ReportFigure(NamedTuple):
-    """A plot that stands at the end of a page, beside what the comparison itself shows."""
-
-    name: str
-    title: str
-    caption: str
-    svg: str
 
 
 class Reportable(Protocol):
@@ -49,17 +39,14 @@ class Reportable(Protocol):
         """What `--json` prints."""
 
 
-def save_report(
-    comparison: Reportable, folder: Path, command: str | None = None, figures: Sequence[ReportFigure] = ()
-) -> None:
+def save_report(comparison: Reportable, folder: Path, command: str | None = None) -> None:
     """Write comparison.md and comparison.json; with the extra `plots` also the plots, and report.html.
 
-    `command` and `figures` are shown on the page.
+    `command` is shown on the page.
     """
     claim_folder(folder, REPORT_FILES)
     plots = comparison.plots() if has_extra("plots") else {}
-    page = html_report(comparison, plots, command, figures) if plots else ""
-    plots |= {figure.name: figure.svg for figure in figures}
+    page = html_report(comparison, plots, command) if plots else ""
     texts = {
         **({"report.html": page} if page else {}),
         "comparison.md": comparison.to_markdown() + "\n",
@@ -72,9 +59,7 @@ def save_report(
     mark_files(folder, REPORT_FILES, list(texts))
 
 
-def html_report(
-    comparison: Reportable, plots: dict[str, str], command: str | None = None, figures: Sequence[ReportFigure] = ()
-) -> str:
+def html_report(comparison: Reportable, plots: dict[str, str], command: str | None = None) -> str:
     """The page, in the frame that all reports have (`page.html`)."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
@@ -90,7 +75,6 @@ def html_report(
     values = {
         "comparison": comparison,
         "command": command,
-        "figures": [figure._replace(svg=Markup(figure.svg)) for figure in figures],
         "plot_colors": Markup(color_scheme_css()),
         **page.values,
     }

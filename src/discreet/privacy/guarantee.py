@@ -115,6 +115,8 @@ class Guarantee:
         )
 
     def __str__(self) -> str:
+        if math.isinf(self.epsilon) and self.claimed_epsilon is None:
+            return f"nothing is promised: ε = ∞ against the {self.adversary} [{self.mechanism} v{self.version}]"
         cost = f"ε = {shown_epsilon(self.epsilon)}" + (f", δ = {self.delta:.3g}" if self.delta else "")
         if self.claimed_epsilon is not None:
             cost = f"claimed ε = {shown_epsilon(self.claimed_epsilon)}, true {cost}"

@@ -32,9 +32,9 @@ from discreet.serving.learning.one_process_trial import (
     WARNING,
     make_secrets,
     trial_configs,
-    trial_guarantee,
     trial_quality_task,
     trial_task,
+    trial_words,
 )
 from discreet.serving.learning.public_terms import PublicTerms
 from discreet.serving.learning.served_sums import ServedSums
@@ -134,9 +134,7 @@ def live_site(folder: Path, listener: socket, paper: LocalPaper, terms: PublicTe
     leader = open_leader(leader_config)
     assert leader.cells is not None
     publish_cells(leader.cells, quality_cells(arm_names(None)))
-    words = tuple(
-        f"Your device may contribute to sums over all readers. {task.purpose} {trial_guarantee()}." for task in after
-    )
+    words = trial_words(after)
     clock = PlayedClock(float(paper.start))
     settings = FeedSettings((str(feed),), terms.window_seconds, 0)
     with hidden():

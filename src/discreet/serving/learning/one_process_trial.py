@@ -11,7 +11,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -23,7 +23,6 @@ from discreet.errors import DiscreetError
 from discreet.files import replacing_file
 from discreet.methods.front_page.learnt_weights import weights_task
 from discreet.methods.front_page.windows import popularity_task
-from discreet.privacy.guarantee import Guarantee, Scope
 from discreet.protocol.check import limits
 from discreet.protocol.weight_cells import MAX_DIRECTIONS
 from discreet.serving.addresses import Proxies, listen, url_of
@@ -178,9 +177,10 @@ def _said(task: Task) -> Task:
     return replace(task, name=f"{task.name} (trial)", purpose=f"{WARNING} {task.purpose}")
 
 
-def trial_guarantee() -> Guarantee:
-    """What a reader is promised in a trial: nothing."""
-    return Guarantee.unprotected(f"clicks in sums; {WARNING.rstrip('.')}", Scope.DAY)
+def trial_words(tasks: Iterable[Task]) -> tuple[str, ...]:
+    """Say once that a trial promises nothing, and of each task what it is for."""
+    purposes = (task.purpose.removeprefix(WARNING).strip() for task in tasks)
+    return (f"Your device may contribute to sums over all readers. {WARNING}", *purposes)
 
 
 def make_secrets(folder: Path) -> None:

@@ -15,7 +15,7 @@ from discreet.protocol.quality_cells import quality_cells
 from discreet.serving.addresses import Proxies
 from discreet.serving.aggregation import Aggregator, Background, mount_leader, open_leader
 from discreet.serving.learning.experiment import Experiment, arm_names
-from discreet.serving.learning.one_process_trial import FOLDER, WARNING, open_trial, trial_guarantee
+from discreet.serving.learning.one_process_trial import FOLDER, WARNING, open_trial, trial_words
 from discreet.serving.learning.public_terms import PublicTerms
 from discreet.serving.learning.quality_estimates import measures_quality
 from discreet.serving.learning.window_learner import WindowLearner, teaches
@@ -101,8 +101,4 @@ def open_trial_sums(
             "sums with ε = inf have no noise, and no device takes part; train front_page with another ε"
         )
     trial = open_trial(place / FOLDER, address, terms, experiment)
-    words = tuple(
-        f"Your device may contribute to sums over all readers. {task.purpose} {trial_guarantee()}."
-        for task in trial.leader.tasks
-    )
-    return ServedSums(trial.leader, (trial.helper,), words, WARNING)
+    return ServedSums(trial.leader, (trial.helper,), trial_words(trial.leader.tasks), WARNING)

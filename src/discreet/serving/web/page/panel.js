@@ -19,11 +19,12 @@ function showBudget(device, part) {
   meter.max = lifetime;
   meter.value = worst;
   meter.textContent = `${shownEpsilon(worst)} of ${shownEpsilon(lifetime)}`;
+  meter.hidden = lifetime === 0;
   say("spent", `ε = ${shownEpsilon(worst)}`);
-  say("lifetime", `of ${shownEpsilon(lifetime)}, for any one click${part ? " in reports" : ""}`);
+  say("lifetime", lifetime ? `of ${shownEpsilon(lifetime)}, for any one click${part ? " in reports" : ""}` : "for ranking: nothing about your clicks is sent");
   if (!part) say("strip-spent", `ε ${shownEpsilon(worst)}`);
   const paid = `${count(debits.length, "release was", "releases were")} paid for. All your clicks together: ε ≤ ${shownEpsilon(user)}.`;
-  const unpaid = `Nothing was paid yet. No click will ever cost more than ε = ${shownEpsilon(lifetime)}${part ? " in reports" : ""}.`;
+  const unpaid = lifetime ? `Nothing was paid yet. No click will ever cost more than ε = ${shownEpsilon(lifetime)}${part ? " in reports" : ""}.` : "";
   say("budget-words", `${debits.length ? paid : unpaid}${part ? " Sums over all readers, below, have a cost of their own." : ""}`);
 }
 

@@ -8,7 +8,7 @@ export function sumsSentences({ isStopped, problem, refused, tasks, contribution
   const lines = [];
   if (isStopped) lines.push("You stopped this. Nothing is contributed from here until you start it again.");
   else if (!tasks.length) lines.push("The publisher asks for no contribution that this device would make.");
-  else lines.push(...tasks.flatMap(taskSentences));
+  else lines.push(...new Set(tasks.flatMap(taskSentences)));
   const left = contributions.length, read = counted.length;
   const none = life ? "What left this device before was forgotten here" : "No contribution has left this device yet";
   const sent = left ? `${left} ${left === 1 ? "contribution has" : "contributions have"} left this device` : none;
@@ -31,12 +31,15 @@ function isTrial({ leader, helper, isOneParty: was }) {
   return was ?? (leader !== undefined && isOneParty({ leader, helper }));
 }
 
+/** What a task is for, costs, and how it hides. What several tasks say in the same words, such as a trial's warning, is shown once. */
 function taskSentences(task) {
   const { purpose, leader, helper, per, epsilon, delta } = task;
-  const lines = [`${purpose} Your device adds one list of numbers to a sum over all readers, of the same size whether you read or not.`];
+  const before = purpose.split(/(?<=\.) /), last = before.pop();
+  const how = "Your device adds one list of numbers to a sum over all readers, of the same size whether you read or not.";
   const cut = `It is cut in two: ${hostOf(leader)} gets one half, ${hostOf(helper)} the other.`;
-  if (isOneParty(task)) return [...lines, `${cut} Both are on this machine, so whoever runs it sees your part: ε = ∞.`];
-  return [...lines, `${cut} Neither sees your part, as long as they do not work together. All that you do in a ${per} costs ε = ${shownEpsilon(epsilon)}${delta ? ` at δ = ${delta}` : ""}.`];
+  if (isOneParty(task)) return [...before, last, how, `${cut} Both are on this machine, so whoever runs it sees your part: ε = ∞.`];
+  const cost = `All that you do in a ${per} costs ε = ${shownEpsilon(epsilon)}${delta ? ` at δ = ${delta}` : ""}.`;
+  return [...before, `${last} ${cost}`, how, `${cut} Neither sees your part, as long as they do not work together.`];
 }
 
 export function hostOf(address) {
