@@ -72,14 +72,16 @@ def demo(
             say(f"3. The week's curve: {_save_curve(week, out / 'week.svg')}")
         if no_serve:
             return
-        say("4. The server goes on; Ctrl-C ends it. What you click stays in your browser, which takes part in sums of")
-        say("   its own every quarter of an hour, with the usual ε = 1 a day. As one party, this machine, runs both")
-        say("   aggregators here, nothing protects you from it.")
-        say(f"   What readers are told: {site.address}/notice")
-        say(f"   The operator's page, with the week's curve: {site.address}/admin (token {token})")
-        say(f"   On a page of your own: discreet embed {site.address}")
-        say(site.address)
         try:
+            say("4. The server goes on; Ctrl-C ends it. What you click stays in your browser, which takes part in sums")
+            say(
+                "   of its own every quarter of an hour, with the usual ε = 1 a day. One party, this machine, runs both"
+            )
+            say("   aggregators here: nothing protects you from it.")
+            say(f"   What readers are told: {site.address}/notice")
+            say(f"   The operator's page, with the week's curve: {site.address}/admin (token {token})")
+            say(f"   On a page of your own: discreet embed {site.address}")
+            say(site.address)
             site.wait()
         except KeyboardInterrupt:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would cut off the server's last writes
