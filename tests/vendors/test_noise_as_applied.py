@@ -64,6 +64,7 @@ OTHERS = [
         for epsilon in (0.5, 8)
     ),
     FMF(epsilon=2, **VERTICAL),
+    FMF(epsilon=2, level=Level.RATING, ridge=LOOSE),
     FMF(epsilon=2, calibration="paper", level=Level.RATING, ratings_per_user=3, ridge=LOOSE, for_users=USERS),
     FMF(epsilon=2, calibration="paper", ridge=LOOSE, **VERTICAL),
     Liu(epsilon=2, calibration="paper", ratings_per_user=3, rounds=USERS),

@@ -195,18 +195,16 @@ def compare(
         opened, own = all_purchases(ratings, vendor or [], catalogue, threshold)
         if own is not None:
             design = replace(design, vendors=len(own), dealing=RANDOM, partitions=1)
-        setting = Setting(GibbsMF(), design.distribution, design.vendors)
-        chosen, refused = make_methods(names, budgets, setting, registry)
+        chosen, refused = make_methods(names, budgets, Setting(design.distribution, design.vendors), registry)
         comparison = compare_rankings(opened, design, cast(Any, chosen), cache, refused, own, top=top)
-        models = ""
     else:
         rated, own = all_ratings(ratings, vendor or [], catalogue, scale)
         if own is not None:
             design = replace(design, vendors=len(own), dealing=RANDOM, partitions=1)
-        model = GibbsMF.for_size(len(rated), rank, iterations)
-        chosen, refused = make_methods(names, budgets, Setting(model, design.distribution, design.vendors))
-        comparison = compare_ratings(rated, design, chosen, cache, refused, own)
-        models = f"The vendors' own models have {model.in_words()}."
+        chosen, refused = make_methods(names, budgets, Setting(design.distribution, design.vendors))
+        sized = rank is not None or iterations is not None
+        model = GibbsMF.for_size(len(rated), rank, iterations) if sized else None
+        comparison = compare_ratings(rated, design, chosen, cache, refused, own, model)
     for refusal in refused:
         notice(f"refused: {refusal.method}, ε {refusal.epsilon:g}: {refusal.reason}")
     save_report(comparison, out, shlex.join(["discreet", *sys.argv[1:]]))
@@ -218,8 +216,6 @@ def compare(
         return
     console.print(comparison.rich_table())
     say(f"{comparison.legend()} ▲▼: beyond chance (95 %). {comparison.reuse()}".rstrip())
-    if models:
-        say(models)
     for sentence in comparison.verdict():
         say(sentence)
     say(f"Report: {page}")
