@@ -76,7 +76,8 @@ def compare_vendors(
     Args:
         ratings: The ratings, or purchases: then methods recommend, and the nDCG takes the place of the RMSE.
         vendors: How many vendors there are.
-        methods: Vendor methods, or their names; `local` is always measured, first.
+        methods: Vendor methods, or their names; `local` is always measured, first. The vendors' own model is the same
+            for all rows: the one that a method was given, or by size.
         epsilons: Budgets for methods that are given by name.
         partition: How vendors differ: random, genre, taste, size, or overlap=0.3.
         seed: Of the deal, the tested part, the noise and the models.
@@ -88,22 +89,13 @@ def compare_vendors(
     from discreet.experiments.rating_comparison import Design
     from discreet.experiments.rating_comparison import compare as run_comparison
     from discreet.vendors.dealing import Dealing
-    from discreet.vendors.gibbs import GibbsMF
     from discreet.vendors.implicit.ranking_registry import METHODS as RANKING_METHODS
     from discreet.vendors.vendor_method import Setting
     from discreet.vendors.vendor_registry import METHODS, make_methods
 
     plan = Design(vendors, seed=seed, dealing=Dealing.parse(partition), **design)
-    setting = Setting(GibbsMF.for_size(len(ratings)), plan.distribution, vendors)
-    names = [method for method in methods if isinstance(method, str)]
     registry: Registry[Any] = RANKING_METHODS if isinstance(ratings, Purchases) else METHODS
-    known, refused = make_methods(names, list(epsilons), setting, registry)
-    given = [method for method in methods if not isinstance(method, str)]
-    for method in given:
-        method.guarantee(vendors)
-    own_local = any(method.name == "local" for method in given)
-    chosen = [*(method for method in known if method.name != "local" or not own_local), *given]
-    chosen.sort(key=lambda method: method.name != "local")
+    chosen, refused = make_methods(methods, epsilons, Setting(plan.distribution, vendors), registry)
     cache = MeasurementCache(None if measurements is None else Path(measurements))
     if isinstance(ratings, Purchases):
         return compare_rankings(ratings, plan, cast(Any, chosen), cache, refused)

@@ -66,6 +66,16 @@ def test_difference_of_methods_with_different_numbers_of_seeds():
     result = paired_difference(ours, theirs, readers)
     assert result.mean == pytest.approx(0.5)
     assert result.se == pytest.approx(math.sqrt(0.5 / 2))
+    opposite = paired_difference(theirs, ours, readers)
+    assert (opposite.mean, opposite.se) == (-result.mean, pytest.approx(result.se))
+
+
+def test_the_seeds_of_both_sides_make_a_difference_less_sure():
+    """Readers who agree leave only the seeds: var(0, 1)/2 of ours, var(0, 0.3, 0.6)/3 of theirs."""
+    base = np.array([0.1, 0.4, 0.3])
+    result = paired_difference([base, base + 1], [base, base + 0.3, base + 0.6], np.arange(3))
+    assert result.mean == pytest.approx(0.5 - 0.3)
+    assert result.se**2 == pytest.approx(0.5 / 2 + 0.09 / 3)
 
 
 @pytest.mark.parametrize(("mean", "z"), [(0.0, 0.0), (0.1, math.inf), (-0.1, -math.inf)])

@@ -25,8 +25,7 @@ from discreet.experiments.vendor_gains import mean_over_vendors
 from discreet.privacy.guarantee import Unit
 from discreet.vendors.gibbs import GibbsMF
 from discreet.vendors.item_features import GROUP_EDGES, rating_counts
-from discreet.vendors.methods.baselines import GlobalMean, ItemMeans, Local
-from discreet.vendors.methods.matched import MatchedFull
+from discreet.vendors.methods.baselines import Full, GlobalMean, ItemMeans, Local
 from discreet.vendors.partition import Distribution, folds, partition
 from discreet.vendors.vendor_method import Setting
 from discreet.vendors.vendor_registry import METHODS, make_methods
@@ -47,7 +46,7 @@ def result(method: str, rmse: list[list[float]], epsilon: float | None = None) -
     tested[..., 0] = 1
     guarantee = None
     if epsilon is not None:
-        made, _ = make_methods(["sharing"], [epsilon], Setting(TINY, Distribution.HORIZONTAL, 4))
+        made, _ = make_methods(["sharing"], [epsilon], Setting(Distribution.HORIZONTAL, 4))
         guarantee = made[1].guarantee(4)
     return VendorResult(method, epsilon, squared, tested, guarantee)
 
@@ -103,7 +102,7 @@ def test_partitions_differ_and_are_numbered_from_the_seed(ratings: Ratings) -> N
 
 def test_matched_full_knows_a_user_everywhere(ratings: Ratings) -> None:
     vendors = partition(ratings, 3, distribution=Distribution.VERTICAL)
-    shared = MatchedFull(TINY).share(vendors, 0)
+    shared = Full(TINY).share(vendors, 0)
     names = [[list(vendor.users)[u] for u in range(len(vendor.users))] for vendor in vendors]
     common = set(names[0]) & set(names[1])
     assert common
@@ -175,31 +174,30 @@ def test_whatever_a_measurement_depends_on_is_in_its_key(ratings: Ratings, tmp_p
 
 
 def test_all_methods_take_part_horizontally(ratings: Ratings) -> None:
-    methods, refused = make_methods(list(METHODS), [5.0], Setting(TINY, Distribution.HORIZONTAL, 3))
+    methods, refused = make_methods(list(METHODS), [5.0], Setting(Distribution.HORIZONTAL, 3))
     assert not refused
     assert [method.name for method in methods] == list(METHODS)
-    found = compare(ratings, Design(vendors=3, reported=1), methods, MeasurementCache())
+    found = compare(ratings, Design(vendors=3, reported=1), methods, MeasurementCache(), model=TINY)
     assert all(0.3 < each.rmse.mean() < 2 for each in found.results)
 
 
 @pytest.mark.parametrize("distribution", [Distribution.VERTICAL, Distribution.ARBITRARY])
 def test_privacy_of_users_is_refused_where_users_are_shared(ratings: Ratings, distribution: Distribution) -> None:
-    methods, refused = make_methods(list(METHODS), [5.0], Setting(TINY, distribution, 3))
+    methods, refused = make_methods(list(METHODS), [5.0], Setting(distribution, 3))
     names = {each.method for each in refused}
     assert {"dpals", "liu", "sharing"} <= names
     assert ("fmf" in names) == (distribution is Distribution.ARBITRARY)
     assert all("user-level" in each.reason or each.method == "fmf" for each in refused)
     guarantees = [method.guarantee(3) for method in methods]
     assert all(guarantee.unit is not Unit.USER for guarantee in guarantees if guarantee is not None)
-    found = compare(
-        ratings, Design(vendors=3, reported=1, distribution=distribution), methods, MeasurementCache(), refused
-    )
+    design = Design(vendors=3, reported=1, distribution=distribution)
+    found = compare(ratings, design, methods, MeasurementCache(), refused, model=TINY)
     assert [each.method for each in found.results] == [name for name in METHODS if name not in names]
     assert "Refused: sharing" in markdown_table(found)
 
 
 def test_an_epsilon_that_a_method_cannot_have_is_refused_for_it_alone() -> None:
-    methods, refused = make_methods(["dpals", "sharing"], [5.0, 1000.0], Setting(TINY, Distribution.HORIZONTAL, 3))
+    methods, refused = make_methods(["dpals", "sharing"], [5.0, 1000.0], Setting(Distribution.HORIZONTAL, 3))
     assert [(method.name, method.epsilon) for method in methods] == [
         ("local", None),
         ("dpals", 5.0),
@@ -208,7 +206,7 @@ def test_an_epsilon_that_a_method_cannot_have_is_refused_for_it_alone() -> None:
     ]
     assert [(each.method, each.epsilon) for each in refused] == [("sharing", 1000.0)]
     with pytest.raises(DiscreetError, match="no vendors' method is called 'magic'; there are local, full"):
-        make_methods(["magic"], [1.0], Setting(TINY, Distribution.HORIZONTAL, 3))
+        make_methods(["magic"], [1.0], Setting(Distribution.HORIZONTAL, 3))
 
 
 # --- figures and words
@@ -294,7 +292,7 @@ def test_one_vendor_has_no_standard_error_and_no_nan() -> None:
 def test_report_has_verdict_guarantees_and_refusals(ratings: Ratings) -> None:
     local, full = result("local", [[1.0, 0.9]]), result("full", [[0.8, 0.7]])
     found = compared(local, full, result("sharing", [[0.9, 0.8]], 5.0))
-    _, refused = make_methods(["sharing"], [5.0], Setting(TINY, Distribution.VERTICAL, 3))
+    _, refused = make_methods(["sharing"], [5.0], Setting(Distribution.VERTICAL, 3))
     page = html_report(replace(found, ratings="<ratings>", refused=refused), {"rmse": "<svg></svg>"}, "discreet …")
     assert "&lt;ratings&gt;" in page
     assert "adding or removing any one user changes" in page

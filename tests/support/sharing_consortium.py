@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -24,6 +24,12 @@ def write_csv(ratings: Ratings, path: Path) -> Path:
     ]
     path.write_text("\n".join(["user,item,rating", *lines]))
     return path
+
+
+def catalogue_options(path: Path, items: Iterable[str], scale: str = "1,5") -> list[str]:
+    """Write the list of items, and name it and the scale to a command."""
+    path.write_text("\n".join(items), encoding="utf-8")
+    return ["--catalogue", str(path), "--scale", scale]
 
 
 def parts(data: Path, vendors: int) -> list[Ratings]:

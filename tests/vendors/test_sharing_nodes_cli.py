@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sharing_consortium import job_for, parts, write_csv
+from sharing_consortium import catalogue_options, job_for, parts, write_csv
 
 from discreet.cli import run
 from discreet.data.synthetic.rating_world import ratings_world
@@ -85,16 +85,17 @@ def test_read_says_what_it_brings(data: Path, shared: Path, capsys: pytest.Captu
 def test_mistakes_are_told_in_one_line(
     data: Path, shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "items.txt").write_text("a\nb\na\n")
+    twice = catalogue_options(tmp_path / "items.txt", ["a", "b", "a"])
+    link = ["share", "--epsilon", "5", "--superlink", str(tmp_path)]
     (tmp_path / "stranger").mkdir()
     csv, out = str(data), ["--out", str(tmp_path / "out")]
     for arguments, problem in (
         (["share", csv, "--epsilon", "5"], "--vendors says how many"),
         (["share", csv, "--epsilon", "500", "--vendors", "3"], "epsilon must be from 0.01 to 20"),
-        (["share", csv, "--epsilon", "5", "--superlink", str(tmp_path)], "goes with --engine flower"),
-        (["share", csv, "--epsilon", "5", "--engine", "flower", "--superlink", str(tmp_path)], "roster.json"),
-        (["share", str(tmp_path / "items.txt"), "--epsilon", "5", "--vendors", "3"], "give the scale"),
-        (["share", str(tmp_path / "items.txt"), "--epsilon", "5", "--vendors", "3", "--scale", "1,5"], "items.txt:3"),
+        (link, "goes with --engine flower"),
+        ([*link, "--engine", "flower"], "roster.json"),
+        ([*link, "--engine", "flower", csv], "each vendor's own node has its data"),
+        (["share", csv, "--epsilon", "5", "--vendors", "3", *twice], "items.txt:3"),
         (["share", csv, "--epsilon", "5", "--vendors", "3", "--nodes-folder", str(shared / "nodes")], "another folder"),
         (["read", str(shared / "releases"), str(tmp_path / "stranger")], "took no part in the releases"),
         (["read", str(tmp_path / "nothing"), str(shared / "nodes" / "node-1")], "does not exist"),

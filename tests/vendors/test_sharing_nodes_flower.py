@@ -12,9 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sharing_consortium import parts, write_csv
+from sharing_consortium import catalogue_options, parts, write_csv
 
 from discreet.cli import run
+from discreet.data.open import open_ratings
 from discreet.data.synthetic.rating_world import ratings_world
 from discreet.edge.vendor.own_model import open_reader
 from discreet.errors import InputError
@@ -35,7 +36,8 @@ def test_a_deployment_releases_what_one_process_does_though_a_vendor_is_killed(t
     folder, out = tmp_path / "nodes", tmp_path / "out"
     write_deployment(folder, data, VENDORS, max_epsilon=25.0, noise="simulated")
     write_local_helper(folder)
-    command = ["vendors", "share", str(data), "--epsilon", "20", "--seed", "7", "--out", str(out)]
+    listed = catalogue_options(tmp_path / "items.txt", open_ratings(data).items.ids)
+    command = ["vendors", "share", *listed, "--epsilon", "20", "--seed", "7", "--out", str(out)]
     command += ["--engine", "flower", "--superlink", str(folder), "--timeout", "240"]
     with Loopback(folder) as deployment, ThreadPoolExecutor(1) as pool:
         killed = pool.submit(_kill_and_restart, deployment, out.with_name("out.part"))
@@ -50,7 +52,7 @@ def test_a_deployment_releases_what_one_process_does_though_a_vendor_is_killed(t
     by_two = Sharing(5.0).share(parts(data, VENDORS), 7).answers
     for a, b in zip(load_complete(tmp_path / "by-two").answers(), by_two, strict=True):
         assert np.array_equal(a.total, b.total)
-    assert {path.name for path in tmp_path.iterdir()} == {"films.csv", "nodes", "out", "by-two"}
+    assert {path.name for path in tmp_path.iterdir()} == {"films.csv", "items.txt", "nodes", "out", "by-two"}
     for number in range(1, VENDORS + 1):
         assert len(open_reader(out, folder / f"node-{number}").given) == 4
 

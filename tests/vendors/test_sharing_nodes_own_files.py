@@ -4,7 +4,7 @@ import json
 
 import polars as pl
 import pytest
-from sharing_consortium import write_csv
+from sharing_consortium import catalogue_options, write_csv
 
 import discreet as d
 from discreet.cli import run
@@ -22,7 +22,8 @@ def files(tmp_path_factory):
 
 
 def given(files):
-    return [word for file in files for word in ("--vendor", str(file))]
+    listed = catalogue_options(files[0].with_name("items.txt"), ratings_world(90, 40, 1800, seed=4).items.ids)
+    return [*listed, *(word for file in files for word in ("--vendor", str(file)))]
 
 
 @pytest.mark.long

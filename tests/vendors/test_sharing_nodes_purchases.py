@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from sharing_consortium import Consortium
+from sharing_consortium import Consortium, catalogue_options
 
 from discreet.cli import run
 from discreet.data.open import open_purchases
@@ -53,6 +53,7 @@ def test_from_files_to_recommendations_and_to_next_month(tmp_path, capsys):
     for number in range(3):
         write_purchases(purchases_world(60, 30, seed=number), tmp_path / f"shop-{number}")
     given = [word for number in range(3) for word in ("--vendor", str(tmp_path / f"shop-{number}"))]
+    given += catalogue_options(tmp_path / "items.txt", purchases_world(60, 30).items.ids)[:2]
     places = ["--nodes-folder", str(tmp_path / "nodes"), "--max-epsilon", "8"]
     first = ["vendors", "share", *given, "--epsilon", "5", "--out", str(tmp_path / "first"), *places, "--json"]
     assert run(first) == 0
@@ -80,6 +81,7 @@ def test_own_files_of_purchases_are_compared(tmp_path, capsys):
     for number in range(2):
         write_purchases(purchases_world(30, 20, seed=number), tmp_path / f"shop-{number}")
     files = [word for number in range(2) for word in ("--vendor", str(tmp_path / f"shop-{number}"))]
+    files += catalogue_options(tmp_path / "items.txt", purchases_world(30, 20).items.ids)[:2]
     methods = ["--feedback", "implicit", "--methods", "popularity", "--epsilon", "5", "--json"]
     assert run(["vendors", "compare", *files, *methods, "--out", str(tmp_path / "report")]) == 0
     told = json.loads(capsys.readouterr().out)

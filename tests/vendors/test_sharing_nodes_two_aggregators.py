@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sharing_consortium import Consortium, job_for, parts, write_csv
+from sharing_consortium import Consortium, catalogue_options, job_for, parts, write_csv
 
 from discreet.aggregation.dap.hpke import generate_key
 from discreet.aggregation.secure_sum.keys import SIGNATURE_BYTES
@@ -118,6 +118,7 @@ def test_from_files_to_predictions(engine, tmp_path, capsys):
     for number in range(3):
         write_purchases(purchases_world(40, 20, seed=number), tmp_path / f"shop-{number}")
     given = [word for number in range(3) for word in ("--vendor", str(tmp_path / f"shop-{number}"))]
+    given += catalogue_options(tmp_path / "items.txt", purchases_world(40, 20).items.ids)
     places = ["--nodes-folder", str(tmp_path / "nodes"), "--out", str(tmp_path / "out"), "--engine", engine]
     assert run(["vendors", "share", *given, "--epsilon", "5", "--aggregation", "two-aggregators", *places]) == 0
     said = capsys.readouterr().out
@@ -128,8 +129,8 @@ def test_from_files_to_predictions(engine, tmp_path, capsys):
 
 
 def test_mistakes_are_told_in_one_line(data, tmp_path, capsys):
-    share = ["vendors", "share", str(data), "--vendors", "3", "--epsilon", "5", "--out", str(tmp_path / "out")]
-    for wrong in (["--helper", "http://localhost:1"], ["--superlink", str(tmp_path)]):
+    share = ["vendors", "share", "--epsilon", "5", "--out", str(tmp_path / "out")]
+    for wrong in ([str(data), "--vendors", "3", "--helper", "http://localhost:1"], ["--superlink", str(tmp_path)]):
         two = ["--aggregation", "two-aggregators"] if "--superlink" in wrong else []
         assert run([*share, *wrong, *two]) == 2
         assert "--helper says where" in capsys.readouterr().err

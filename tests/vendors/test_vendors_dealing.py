@@ -9,6 +9,7 @@ from discreet.errors import DiscreetError
 from discreet.vendors.dealing import Dealing, PartitionKind
 from discreet.vendors.own_files import on_one_catalogue, together
 from discreet.vendors.partition import Distribution, partition
+from discreet.vendors.vendor_catalogue import Catalogue
 
 WORLD = ratings_world(200, 150, 6000, seed=3)
 
@@ -81,7 +82,7 @@ def test_what_cannot_be_dealt_so_is_refused():
 
 def test_files_are_matched_by_the_items_ids():
     first, second = random_ratings(1, users=6, items=5), random_ratings(2, users=5, items=8)
-    own, matching = on_one_catalogue([first, second])
+    own, matching = on_one_catalogue([first, second], Catalogue(second.items.ids, (1.0, 5.0)))
     assert [vendor[1:4] for vendor in matching.vendors] == [(5, 5, len(first)), (5, 8, len(second))]
     assert (matching.everywhere, matching.items) == (5, 8)
     assert matching.shared_users == 5
@@ -92,4 +93,4 @@ def test_files_are_matched_by_the_items_ids():
     assert len(set(everything.users)) == 11
     assert "taken as different people" in " ".join(matching.in_words())
     with pytest.raises(DiscreetError, match="at least 2"):
-        on_one_catalogue([first])
+        on_one_catalogue([first], Catalogue(first.items.ids, (1.0, 5.0)))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from discreet.data.ratings import Ratings
     from discreet.experiments.vendor_gains import VendorGains
     from discreet.plugins import Registry
+    from discreet.vendors.vendor_catalogue import Catalogue
 
 app = typer.Typer(help="Vendors that predict ratings together.", no_args_is_help=True)
 
@@ -57,6 +58,23 @@ RatingsPath = Annotated[
         exists=True,
         help="A MovieLens zip, folder or file, or a csv file with user, item and rating columns; for implicit feedback"
         " also a csv file with user and item, and perhaps count and time, or Globo's clicks.",
+    ),
+]
+
+CatalogueFile = Annotated[
+    Path | None,
+    typer.Option(
+        exists=True,
+        dir_okay=False,
+        help="The public list of items that all vendors have agreed on, one id a line. Required with --vendor, for a"
+        " list that is made of ratings shows single users.",
+    ),
+]
+RatingScale = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LOW,HIGH",
+        help="The lowest and the highest rating there may be, such as 0.5,5. Required with --vendor, for ratings.",
     ),
 ]
 
@@ -106,12 +124,8 @@ def compare(
     reported: Annotated[
         int | None, typer.Option(min=1, help="Measure only so many vendors, the first ones (by default all).")
     ] = None,
-    scale: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LOW,HIGH", help="The lowest and highest rating there may be, if the source does not say."
-        ),
-    ] = None,
+    catalogue: CatalogueFile = None,
+    scale: RatingScale = None,
     threshold: Annotated[
         float, typer.Option(help="With implicit feedback, the rating from which on a rated item counts as liked.")
     ] = 4.0,
@@ -140,7 +154,7 @@ def compare(
 
     Example: discreet vendors compare ml-100k.zip --vendors 10 --epsilon 1,5,10 --methods local,full,sharing
 
-    Own files: discreet vendors compare --vendor a.csv --vendor b.csv --vendor c.csv --epsilon 10
+    Own files: discreet vendors compare --vendor a.csv --vendor b.csv --catalogue items.txt --scale 0.5,5
     """
     check_format(table_format)
     claim_folder(out, REPORT_FILES)
@@ -178,21 +192,19 @@ def compare(
     cache = MeasurementCache(out / "measurements", fresh)
     comparison: VendorGains
     if implicit:
-        opened, own = all_purchases(ratings, vendor or [], threshold)
+        opened, own = all_purchases(ratings, vendor or [], catalogue, threshold)
         if own is not None:
             design = replace(design, vendors=len(own), dealing=RANDOM, partitions=1)
-        setting = Setting(GibbsMF(), design.distribution, design.vendors)
-        chosen, refused = make_methods(names, budgets, setting, registry)
+        chosen, refused = make_methods(names, budgets, Setting(design.distribution, design.vendors), registry)
         comparison = compare_rankings(opened, design, cast(Any, chosen), cache, refused, own, top=top)
-        models = ""
     else:
-        rated, own = all_ratings(ratings, vendor or [], scale)
+        rated, own = all_ratings(ratings, vendor or [], catalogue, scale)
         if own is not None:
             design = replace(design, vendors=len(own), dealing=RANDOM, partitions=1)
-        model = GibbsMF.for_size(len(rated), rank, iterations)
-        chosen, refused = make_methods(names, budgets, Setting(model, design.distribution, design.vendors))
-        comparison = compare_ratings(rated, design, chosen, cache, refused, own)
-        models = f"The vendors' own models have {model.in_words()}."
+        chosen, refused = make_methods(names, budgets, Setting(design.distribution, design.vendors))
+        sized = rank is not None or iterations is not None
+        model = GibbsMF.for_size(len(rated), rank, iterations) if sized else None
+        comparison = compare_ratings(rated, design, chosen, cache, refused, own, model)
     for refusal in refused:
         notice(f"refused: {refusal.method}, ε {refusal.epsilon:g}: {refusal.reason}")
     save_report(comparison, out, shlex.join(["discreet", *sys.argv[1:]]))
@@ -204,21 +216,21 @@ def compare(
         return
     console.print(comparison.rich_table())
     say(f"{comparison.legend()} ▲▼: beyond chance (95 %). {comparison.reuse()}".rstrip())
-    if models:
-        say(models)
     for sentence in comparison.verdict():
         say(sentence)
     say(f"Report: {page}")
 
 
-def all_ratings(path: Path | None, files: list[Path], scale: str | None) -> tuple[Ratings, list[Ratings] | None]:
+def all_ratings(
+    path: Path | None, files: list[Path], items: Path | None, scale: str | None
+) -> tuple[Ratings, list[Ratings] | None]:
     """The ratings at `path`; or those of all vendors' files, and each vendor's own, with a notice of what matched."""
     from discreet.data.open import open_ratings
 
     check_one_source(path, files)
     if path is not None:
-        return within_scale(path, open_ratings(path), scale), None
-    return matched_files(files, lambda file: within_scale(file, open_ratings(file), scale))
+        return of_items(within_scale(path, open_ratings(path), scale), items), None
+    return matched_files(files, open_ratings, agreed_catalogue(items, scale))
 
 
 def check_one_source(path: Path | None, files: list[Path]) -> None:
@@ -227,24 +239,56 @@ def check_one_source(path: Path | None, files: list[Path]) -> None:
         raise DiscreetError("give the data to deal out, or each vendor's own file with --vendor, not both")
 
 
-def all_purchases(path: Path | None, files: list[Path], threshold: float) -> tuple[Purchases, list[Ratings] | None]:
+def all_purchases(
+    path: Path | None, files: list[Path], items: Path | None, threshold: float
+) -> tuple[Purchases, list[Ratings] | None]:
     """The same for purchases."""
     from discreet.data.open import open_purchases
 
     check_one_source(path, files)
     if path is not None:
-        return open_purchases(path, threshold=threshold), None
-    whole, own = matched_files(files, lambda file: open_purchases(file, threshold=threshold))
+        return cast("Purchases", of_items(open_purchases(path, threshold=threshold), items)), None
+    agreed = agreed_catalogue(items, "0,1")
+    whole, own = matched_files(files, lambda file: open_purchases(file, threshold=threshold), agreed)
     return cast("Purchases", whole), own
 
 
-def matched_files(files: list[Path], open_file: Callable[[Path], Ratings]) -> tuple[Ratings, list[Ratings]]:
-    """All vendors' data together, and each vendor's own, on one catalogue, with a notice of what matched."""
+def agreed_catalogue(items: Path | None, scale: str | None) -> Catalogue:
+    """What vendors have agreed on, from the options.
+
+    Raises:
+        DiscreetError: one of them is not given; nothing takes its place, for all there is are ratings.
+    """
+    from discreet.vendors.vendor_catalogue import Catalogue, listed_items
+
+    if items is None:
+        raise DiscreetError("--catalogue names the list of items that the vendors agreed on, such as items.txt")
+    if scale is None:
+        raise DiscreetError("--scale says which ratings the vendors agreed on, the lowest and the highest: --scale 1,5")
+    return Catalogue(listed_items(items), parse_scale(scale))
+
+
+def of_items(ratings: Ratings, items: Path | None) -> Ratings:
+    """One source's ratings on the catalogue, if one is given."""
+    from discreet.vendors.vendor_catalogue import Catalogue, listed_items, placed
+
+    if items is None:
+        return ratings
+    listed = placed(ratings, Catalogue(listed_items(items), ratings.scale))
+    if not len(listed):
+        raise DiscreetError(f"{ratings.name}: nothing in it is of an item of {items}; the ids must be the same")
+    return listed
+
+
+def matched_files(
+    files: list[Path], open_file: Callable[[Path], Ratings], agreed: Catalogue
+) -> tuple[Ratings, list[Ratings]]:
+    """All vendors' data together, and each vendor's own, on the agreed catalogue, with a notice of what matched."""
     from dataclasses import replace
 
     from discreet.vendors.own_files import on_one_catalogue, together
 
-    own, matching = on_one_catalogue([replace(open_file(file), name=file.stem) for file in files])
+    own, matching = on_one_catalogue([replace(open_file(file), name=file.stem) for file in files], agreed)
     for line in matching.in_words():
         notice(line)
     return together(own), own

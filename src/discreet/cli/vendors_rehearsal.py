@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from discreet.cli.options import say
-from discreet.cli.vendors_share import EngineChoice, catalogue, share_on_one_machine
+from discreet.cli.vendors_share import EngineChoice, share_on_one_machine, trial_catalogue
 
 if TYPE_CHECKING:
     from discreet.nodes import Aggregation
@@ -36,10 +36,10 @@ def rehearse(
         said = _generate(folder / "data", vendors, feedback, seed)
         say(f"1. generated {said} for {vendors} vendors")
         nodes = tuple(range(1, vendors + 1))
-        items, ends = catalogue(folder / "data", None, feedback)
+        items, ends = trial_catalogue(folder / "data", None, None, feedback)
         allowed = usual_colluders(vendors)
         job = ShareJob(
-            "rehearsal", epsilon, delta, allowed, nodes, items, ends, seed, feedback, aggregation=aggregation
+            "rehearsal", epsilon, delta, allowed, nodes, tuple(items), ends, seed, feedback, aggregation=aggregation
         )
         trial_nodes(folder / "nodes", folder / "data", vendors)
         say(f"2. wrote each vendor's node with its keys, and a roster of {vendors}")
@@ -47,7 +47,10 @@ def rehearse(
         share_on_one_machine(job, engine, folder / "nodes", folder / "releases", timeout)
         say(f"3. all {vendors} vendors answered every round, summed by {the_way}: {job.guarantee()}")
         say(f"4. vendor 1 read the releases: {_read(folder, job, seed)}")
-    say("It works here. On your own files: discreet vendors share --vendor a.csv --vendor b.csv … --epsilon ε")
+    say(
+        "It works here. On your own files: discreet vendors share --vendor a.csv --vendor b.csv …"
+        " --catalogue items.txt --scale 0.5,5 --epsilon ε"
+    )
 
 
 def _generate(folder: Path, vendors: int, feedback: Feedback, seed: int) -> str:

@@ -5,18 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli.options import AsJson, Seed, print_json, say
-from discreet.cli.vendors import FeedbackChoice, all_ratings, check_one_source, matched_files, parse_scale, within_scale
-from discreet.errors import DiscreetError, InputError
+from discreet.cli.vendors import (
+    CatalogueFile,
+    FeedbackChoice,
+    RatingScale,
+    agreed_catalogue,
+    check_one_source,
+    of_items,
+    within_scale,
+)
+from discreet.errors import DiscreetError
 from discreet.files import check_file
 
 if TYPE_CHECKING:
     from discreet.nodes import Aggregation
     from discreet.vendors.sharing.job import Feedback, ShareJob
+    from discreet.vendors.vendor_catalogue import Catalogue
 
 
 class AggregationChoice(StrEnum):
@@ -46,8 +55,7 @@ def share(
         typer.Argument(
             metavar="[RATINGS]",
             exists=True,
-            help="Ratings or purchases to deal out. With --superlink the public catalogue: a .txt file with one item a"
-            " line, or ratings or purchases, of which only items and scale are used.",
+            help="Ratings or purchases to deal out, for a trial.",
         ),
     ] = None,
     vendor: Annotated[
@@ -71,9 +79,8 @@ def share(
         int | None,
         typer.Option(min=0, help="How many vendors may tell another their noise (by default 1, of 3 or more)."),
     ] = None,
-    scale: Annotated[
-        str | None, typer.Option(metavar="LOW,HIGH", help="The lowest and the highest rating there may be.")
-    ] = None,
+    catalogue: CatalogueFile = None,
+    scale: RatingScale = None,
     threshold: Annotated[
         float, typer.Option(help="With implicit feedback, the rating from which on a rated item counts as liked.")
     ] = 4.0,
@@ -124,7 +131,8 @@ def share(
     Of ratings: how items are rated, and by whom alike. Of purchases: what is bought, and what together.
 
     Rehearse first (--dry-run). Then give each vendor's own file (--vendor), with every vendor in a process of its own
-    (--engine processes), or share over nodes on separate machines (--superlink). RATINGS are dealt out for a trial.
+    (--engine processes), or share over nodes on separate machines (--superlink), all on the catalogue and the scale
+    that the vendors have agreed on. What is in their files changes neither. RATINGS are dealt out for a trial.
 
     Only sums over all vendors are released, by the secure sum or by two aggregators, and each vendor adds noise before.
     Interrupted, or stopped by a vendor that is missing, the same command goes on where it was: no question that was
@@ -132,7 +140,7 @@ def share(
 
     Example: discreet vendors share ml-100k.zip --vendors 4 --epsilon 5
 
-    Own files: discreet vendors share --vendor a.csv --vendor b.csv --vendor c.csv --epsilon 5 --engine processes
+    Own files: discreet vendors share --vendor a.csv --vendor b.csv --catalogue items.txt --scale 0.5,5 --epsilon 5
     """
     from discreet.cli.vendors_rehearsal import rehearse
     from discreet.vendors.sharing.job import ShareJob
@@ -144,10 +152,11 @@ def share(
         many, kind = vendors or max(len(files), 4), feedback_of(files, feedback)
         rehearse(epsilon, delta, many, kind, aggregation.in_job, engine, timeout, seed)
         return
-    check_one_source(ratings, files)
+    if superlink is None:
+        check_one_source(ratings, files)
+    elif files or ratings is not None:
+        raise DiscreetError("with --superlink each vendor's own node has its data; give --catalogue and --scale only")
     check_file(out)
-    if files and superlink is not None:
-        raise DiscreetError("with --superlink each vendor's own node has its file; give the catalogue instead")
     by_two = aggregation is AggregationChoice.two_aggregators
     if (helper is not None) != (by_two and superlink is not None):
         raise DiscreetError(
@@ -156,9 +165,15 @@ def share(
         )
     nodes = vendors_nodes(len(files) or vendors, engine, superlink)
     kind = feedback_of(files or [ratings], feedback)
-    items, ends = catalogue(ratings, scale, kind) if ratings is not None else catalogue_of_files(files, scale, kind)
+    if ratings is not None:
+        agreed = trial_catalogue(ratings, catalogue, scale, kind)
+    else:
+        agreed = agreed_catalogue(catalogue, "0,1" if kind == "implicit" else scale)
+    if files:
+        check_files(files, kind)
+    items = tuple(agreed.items)
     allowed = usual_colluders(len(nodes)) if colluders is None else colluders
-    job = ShareJob(name, epsilon, delta, allowed, nodes, items, ends, seed, kind, threshold, aggregation.in_job)
+    job = ShareJob(name, epsilon, delta, allowed, nodes, items, agreed.scale, seed, kind, threshold, aggregation.in_job)
     if superlink is not None:
         share_on_deployment(job, superlink, out, timeout, helper, helper_authorities)
     else:
@@ -199,41 +214,30 @@ def feedback_of(paths: Sequence[Path | None], given: FeedbackChoice | None) -> F
 
     if given is not None:
         return "implicit" if given is FeedbackChoice.implicit else "explicit"
-    known = [recognise(path) for path in paths if path is not None and path.suffix != ".txt"]
+    known = [recognise(path) for path in paths if path is not None]
     return "implicit" if any(isinstance(found, PurchasesFormat) for found in known) else "explicit"
 
 
-class Catalogue(NamedTuple):
-    """The items and the scale that all vendors agree on; purchases have none, and it is from 0 to 1."""
-
-    items: tuple[str, ...]
-    scale: tuple[float, float]
-
-
-def catalogue(path: Path, scale: str | None, feedback: Feedback) -> Catalogue:
-    """From a list of items, or from ratings or purchases."""
+def trial_catalogue(path: Path, items: Path | None, scale: str | None, feedback: Feedback) -> Catalogue:
+    """Of data that is dealt out for a trial, which protects nobody: its own items and scale, unless they are given."""
     from discreet.data.open import open_feedback, open_ratings
-    from discreet.vendors.sharing.vendor_catalogue import listed_items
-
-    listed = path.suffix == ".txt"
-    if feedback == "implicit":
-        return Catalogue(listed_items(path) if listed else tuple(open_feedback(path).items.ids), (0.0, 1.0))
-    if listed and scale is None:
-        raise InputError(path, "a list of items does not say how they are rated; give the scale, such as --scale 1,5")
-    if listed and scale is not None:
-        return Catalogue(listed_items(path), parse_scale(scale))
-    opened = within_scale(path, open_ratings(path), scale)
-    return Catalogue(tuple(opened.items.ids), opened.scale)
-
-
-def catalogue_of_files(files: list[Path], scale: str | None, feedback: Feedback) -> Catalogue:
-    """The union of the vendors' items, with a notice of what matched, and the widest of their scales."""
-    from discreet.data.open import open_feedback
+    from discreet.vendors.vendor_catalogue import Catalogue
 
     if feedback == "implicit":
-        return Catalogue(tuple(matched_files(files, open_feedback)[0].items.ids), (0.0, 1.0))
-    opened, _ = all_ratings(None, files, scale)
-    return Catalogue(tuple(opened.items.ids), opened.scale)
+        return Catalogue(of_items(open_feedback(path), items).items.ids, (0.0, 1.0))
+    opened = of_items(within_scale(path, open_ratings(path), scale), items)
+    return Catalogue(opened.items.ids, opened.scale)
+
+
+def check_files(files: list[Path], feedback: Feedback) -> None:
+    """Refuse files that cannot be read or are one, before nodes are written; what users rated decides nothing here."""
+    from dataclasses import replace
+
+    from discreet.data.open import open_feedback, open_ratings
+    from discreet.vendors.own_files import check_vendors
+
+    opened = open_feedback if feedback == "implicit" else open_ratings
+    check_vendors([replace(opened(file), name=file.stem) for file in files])
 
 
 def vendors_nodes(vendors: int | None, engine: EngineChoice, superlink: Path | None) -> tuple[int, ...]:

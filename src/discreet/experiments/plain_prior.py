@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.vendors.gibbs import FittedGibbs
+from discreet.vendors.gibbs import FittedGibbs, GibbsMF
 from discreet.vendors.methods.baselines import Full, Local, PooledUsers
 from discreet.vendors.partition import pooled
 
@@ -22,7 +22,7 @@ class PlainLocal(Local):
 
     def predictor(self, shared: None, recipient: int, own: Ratings, seed: int) -> FittedGibbs:
         """The model of own ratings, ids only."""
-        return self.model.fit(own, seed=seed)
+        return (self.model or GibbsMF.for_size(len(own))).fit(own, seed=seed)
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class PlainFull(Full):
 
     def share(self, vendors: Sequence[Ratings], seed: int) -> list[PooledUsers]:
         """One model, ids only, as seen by each vendor."""
-        fitted = self.model.fit(pooled(vendors), seed=seed)
+        everything = pooled(vendors)
+        fitted = (self.model or GibbsMF.for_size(len(everything))).fit(everything, seed=seed)
         first = np.cumsum([0, *(len(own.users) for own in vendors)])
         return [PooledUsers(fitted, int(start)) for start in first[:-1]]

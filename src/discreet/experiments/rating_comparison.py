@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from itertools import product
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,6 +101,7 @@ def compare(
     cache: MeasurementCache,
     refused: Sequence[MethodRefusal] = (),
     own: Sequence[Ratings] | None = None,
+    model: GibbsMF | None = None,
 ) -> VendorComparison:
     """Measure every method at every vendor that is to be measured; the first method is `local`.
 
@@ -111,10 +112,12 @@ def compare(
         cache: Where measurements are kept.
         refused: Methods that cannot take part, for the report.
         own: Each vendor's own ratings, where they are not dealt out.
+        model: The vendors' own model, where it is not a method's and not by size.
 
     Raises:
-        DiscreetError: the ratings cannot be dealt out so, before anything is stored.
+        DiscreetError: the ratings cannot be dealt out so, or models differ, before anything is stored.
     """
+    methods, model = with_one_model(methods, model, len(ratings))
     split = partial(folds, count=design.folds)
     found, reused = at_vendors(ratings, design, methods, cache, split, errors, (2, len(BUCKETS)), "errors", own)
     results = [
@@ -130,9 +133,32 @@ def compare(
         for method, table, again in zip(methods, found, reused, strict=True)
     ]
     settings = asdict(design) | {"dealing": "own files" if own is not None else str(design.dealing)}
+    settings |= {} if model is None else {"rank": model.rank, "iterations": model.iterations}
     names = [part.name for part in own] if own is not None else [f"vendor {n + 1}" for n in range(design.vendors)]
     words = design.in_words() if own is None else f"{design.vendors} vendors' own files, {design.tested()}"
+    words += "" if model is None else f"; every vendor's own model has {model.in_words()}"
     return VendorComparison(ratings.name, design.vendors, words, results, refused, settings, names[: design.measured])
+
+
+def with_one_model(
+    methods: Sequence[VendorMethod], model: GibbsMF | None, ratings: int
+) -> tuple[list[VendorMethod], GibbsMF | None]:
+    """Give all methods that use the vendors' own model the same one, so that their rows differ by the method alone.
+
+    It is `model`, or the one that a method has, or one for so many ratings. None if no method uses any.
+
+    Raises:
+        DiscreetError: two methods have different ones.
+    """
+    using = [isinstance(getattr(method, "model", ""), GibbsMF | None) for method in methods]
+    having = [(each.name, cast(Any, each).model) for each, uses in zip(methods, using, strict=True) if uses]
+    given = [(name, each) for name, each in [("as asked for", model), *having] if each is not None]
+    if len({each for _, each in given}) > 1:
+        words = "; ".join(dict.fromkeys(f"{name}: {each.in_words()}" for name, each in given))
+        raise DiscreetError(f"the vendors' own model must be the same in all rows of a comparison, but is: {words}")
+    chosen = given[0][1] if given else GibbsMF.for_size(ratings)
+    same = [replace(cast(Any, each), model=chosen) if uses else each for each, uses in zip(methods, using, strict=True)]
+    return same, chosen if any(using) else None
 
 
 def at_vendors(

@@ -1,4 +1,4 @@
-"""Several vendors' own files as one data set: items are the same where their ids are, users never are."""
+"""Several vendors' own files as one data set on one catalogue: items are matched by their ids, users never are."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from discreet.data.purchases import Purchases
 from discreet.data.ratings import Items, Ratings
 from discreet.errors import DiscreetError
 from discreet.vendors.partition import pooled
+from discreet.vendors.vendor_catalogue import Catalogue, placed
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Matching:
         vendors: Each vendor's name with how many of its items others have, how many items and ratings it has, and the
             share of its ratings that are of items which others have.
         everywhere: How many items all have.
-        items: How many there are.
+        items: How many are in the catalogue.
         shared_users: How many names of users are at more than one vendor.
         what: What they have of the items: ratings, or purchases.
     """
@@ -41,7 +42,9 @@ class Matching:
             f" ({share:.0%} of its {self.what})"
             for name, matched, items, ratings, share in self.vendors
         ]
-        lines.append(f"{self.everywhere:,} of {self.items:,} items are at every vendor (matched by id).")
+        lines.append(
+            f"{self.everywhere:,} of the catalogue's {self.items:,} items are at every vendor (matched by id)."
+        )
         if self.shared_users:
             lines.append(
                 f"{self.shared_users:,} names of users are at more than one vendor. They are taken as different people;"
@@ -50,44 +53,49 @@ class Matching:
         return lines
 
 
-def on_one_catalogue(files: Sequence[Ratings]) -> tuple[list[Ratings], Matching]:
-    """The vendors' ratings with items numbered alike, on the widest of their scales, and what matched.
-
-    Raises:
-        DiscreetError: there are fewer than two vendors, two are the same, or no item is at two of them.
-    """
+def check_vendors(files: Sequence[Ratings]) -> None:
+    """Refuse fewer than two vendors, and a file that is given twice: its users would be in the sums twice."""
     if len(files) < 2:
         raise DiscreetError(f"{len(files)} vendor has nobody to share with; give at least 2 files with --vendor")
     for (number, one), (later, other) in combinations(enumerate(files, 1), 2):
         if _same(one, other):
             raise DiscreetError(f"vendors {number} and {later} ({one.name}, {other.name}) have the very same data")
-    owners = Counter(name for vendor in files for name in vendor.items.ids)
-    place = {name: number for number, name in enumerate(owners)}
-    if max(owners.values()) < 2:
-        raise DiscreetError("no item is at two vendors; their files must use the same ids for the same items")
-    known: dict[str, tuple[str, tuple[str, ...], int]] = {}
-    for vendor in files:
-        rows = zip(vendor.items.ids, vendor.items.titles, vendor.items.genres, vendor.items.years.tolist(), strict=True)
-        for name, title, genres, year in rows:
-            old = known.get(name, ("", (), -1))
-            known[name] = (old[0] or title, old[1] or genres, year if old[2] < 0 else old[2])
-    facts = [known[name] for name in owners]
-    years = np.array([year for _, _, year in facts], np.int32)
-    items = Items(list(owners), [title for title, _, _ in facts], [genres for _, genres, _ in facts], years)
-    scale = (min(vendor.scale[0] for vendor in files), max(vendor.scale[1] for vendor in files))
-    parts, matched = [], []
-    for number, vendor in enumerate(files):
-        mapped = np.array([place[name] for name in vendor.items.ids], np.int32)
-        others = np.array([owners[name] > 1 for name in vendor.items.ids])
-        matched.append(
-            (vendor.name, int(others.sum()), len(vendor.items), len(vendor), float(others[vendor.item].mean()))
-        )
-        users = [f"{number + 1}:{user}" for user in vendor.users]
-        parts.append(replace(vendor, item=mapped[vendor.item], items=items, users=users, scale=scale))
-    seen = Counter(user for vendor in files for user in vendor.users)
-    everywhere = sum(count == len(files) for count in owners.values())
+
+
+def on_one_catalogue(files: Sequence[Ratings], catalogue: Catalogue) -> tuple[list[Ratings], Matching]:
+    """The vendors' ratings on the catalogue that they have agreed on, and what matched.
+
+    Raises:
+        DiscreetError: there are fewer than two vendors, two are the same, one has nothing of the catalogue, or no item
+            of it is at two vendors.
+    """
+    check_vendors(files)
+    parts = [placed(vendor, catalogue) for vendor in files]
+    for part in parts:
+        if not len(part):
+            raise DiscreetError(f"{part.name}: nothing in it is of an item of the catalogue; the ids must be the same")
+    sold = np.array([[item in known for item in catalogue.items] for known in (set(v.items.ids) for v in files)])
+    shared = sold.sum(axis=0) > 1
+    if not shared.any():
+        raise DiscreetError("no item of the catalogue is at two vendors; they must use the same ids for the same items")
+    items = Items(
+        list(catalogue.items),
+        [next(filter(None, titles), "") for titles in zip(*(part.items.titles for part in parts), strict=True)],
+        [next(filter(None, genres), ()) for genres in zip(*(part.items.genres for part in parts), strict=True)],
+        np.max([part.items.years for part in parts], axis=0),
+    )
+    vendors = [
+        (part.name, int((own & shared).sum()), int(own.sum()), len(part), float(shared[part.item].mean()))
+        for part, own in zip(parts, sold, strict=True)
+    ]
+    names = Counter(user for vendor in files for user in vendor.users)
     what = "purchases" if isinstance(files[0], Purchases) else "ratings"
-    return parts, Matching(matched, everywhere, len(owners), sum(count > 1 for count in seen.values()), what)
+    everywhere, twice = int(sold.all(axis=0).sum()), sum(count > 1 for count in names.values())
+    numbered = [
+        replace(part, items=items, users=[f"{number}:{user}" for user in part.users])
+        for number, part in enumerate(parts, 1)
+    ]
+    return numbered, Matching(vendors, everywhere, len(items), twice, what)
 
 
 def _same(one: Ratings, other: Ratings) -> bool:

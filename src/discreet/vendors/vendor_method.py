@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from discreet.data.ratings import Ratings
 from discreet.privacy.guarantee import Guarantee
-from discreet.vendors.gibbs import GibbsMF
 from discreet.vendors.partition import Distribution, Level
 
 
@@ -30,9 +29,8 @@ class Predictor(Protocol):
 
 @dataclass(frozen=True)
 class Setting:
-    """What a comparison gives to every method: the vendors' own model, how ratings are dealt out, to how many."""
+    """What a comparison gives to every method: how ratings are dealt out, and to how many vendors."""
 
-    model: GibbsMF
     distribution: Distribution
     vendors: int
 
@@ -41,7 +39,9 @@ class VendorMethod(ABC):
     """A way to predict ratings, with what the vendors share or without.
 
     A method of one's own is a frozen dataclass that inherits from this class and has a `name`. If it has an ε, that is
-    its field `epsilon`, and `level_for` says what it protects. `discreet.register` makes it known to the command line.
+    its field `epsilon`, and `level_for` says what it protects. If vendors use their own model (`GibbsMF`) with it, that
+    is its field `model`, and None stands for the one of the comparison. `discreet.register` makes it known to the
+    command line.
     """
 
     name: ClassVar[str]

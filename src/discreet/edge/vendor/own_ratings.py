@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-
 from discreet.data.open import open_feedback
 from discreet.data.purchases import Purchases
-from discreet.data.ratings import Items, Ratings
+from discreet.data.ratings import Ratings
 from discreet.nodes.configuration import NodeSettings
-from discreet.progress import notice
 from discreet.vendors.partition import partition
 from discreet.vendors.sharing.job import ShareJob
+from discreet.vendors.vendor_catalogue import Catalogue, placed
 
 
 def vendor_ratings(settings: NodeSettings) -> Ratings:
@@ -40,46 +37,8 @@ def on_catalogue(ratings: Ratings, job: ShareJob) -> Ratings:
     """The ratings with items numbered as in the job's catalogue, and on its scale; or, if the job says so, purchases.
 
     Where the job is about purchases and the vendor has ratings, those that are high enough count as purchases.
-
-    Nothing is refused: that would tell, without any noise, that somebody has rated such an item or so high. Ratings of
-    items outside of the catalogue are left out, values outside of the scale are moved to its ends. A notice says so to
-    the operator of the node, and to nobody else. The catalogue may have items that the vendor has not; nothing is known
-    about those here but their ids.
+    Nothing is refused for what users rated (`placed`).
     """
-    implicit, what = job.feedback == "implicit", "purchases" if job.feedback == "implicit" else "ratings"
-    if implicit and not isinstance(ratings, Purchases):
+    if job.feedback == "implicit" and not isinstance(ratings, Purchases):
         ratings = Purchases.likes(ratings, job.threshold)
-    low, high = job.scale
-    place = {name: number for number, name in enumerate(job.items)}
-    mapped = np.array([place.get(name, -1) for name in ratings.items.ids], np.int32)
-    value = ratings.value
-    kept = (mapped[ratings.item] >= 0) & np.isfinite(value)
-    off = kept & ((value < low) | (value > high))
-    if not kept.all():
-        notice(f"{ratings.name}: {np.sum(~kept):,} {what} are of no item of '{job.name}', and are left out")
-    if not implicit and (off.any() or not (value[kept] > (low + high) / 2).any()):
-        notice(
-            f"{ratings.name}: {np.sum(off):,} ratings are off the scale of '{job.name}' from {low:g} to {high:g} and"
-            " are moved to its ends; are these the same stars?"
-        )
-    return replace(
-        ratings,
-        user=ratings.user[kept],
-        item=mapped[ratings.item[kept]],
-        value=np.clip(value[kept], low, high),
-        time=ratings.time[kept],
-        items=_extended(ratings.items, job.items),
-        scale=job.scale,
-    )
-
-
-def _extended(own: Items, catalogue: tuple[str, ...]) -> Items:
-    """The catalogue's items, with what the vendor's own source says of them."""
-    place = {name: number for number, name in enumerate(own.ids)}
-    known = [place.get(name) for name in catalogue]
-    return Items(
-        list(catalogue),
-        ["" if number is None else own.titles[number] for number in known],
-        [() if number is None else own.genres[number] for number in known],
-        np.array([-1 if number is None else own.years[number] for number in known], np.int32),
-    )
+    return placed(ratings, Catalogue(job.items, job.scale), f"'{job.name}'")

@@ -7,7 +7,7 @@ from a seed here, because a comparison must be repeatable; nothing that these cl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -21,9 +21,9 @@ from discreet.privacy.release import SimulatedRelease
 from discreet.vendors.gibbs import FittedGibbs, GibbsMF
 from discreet.vendors.item_features import local_prior, rating_counts
 from discreet.vendors.methods.bounding import at_most
-from discreet.vendors.methods.matched import MatchedFull
+from discreet.vendors.methods.matched import MatchedUsers, matched_users
 from discreet.vendors.partition import Distribution, Level, pooled, selected
-from discreet.vendors.vendor_method import Setting, VendorMethod
+from discreet.vendors.vendor_method import Predictor, VendorMethod
 
 Array = NDArray[np.float64]
 ITEM_DAMPING, USER_DAMPING = 10.0, 15.0
@@ -163,19 +163,15 @@ class Local(VendorMethod):
 
     name: ClassVar[str] = "local"
     summary: ClassVar = "each vendor alone, with the best model: Bayesian factorization with public features"
-    model: GibbsMF = field(default_factory=GibbsMF)
-
-    @classmethod
-    def for_setting(cls, epsilon: float, setting: Setting) -> VendorMethod:
-        """With the comparison's model."""
-        return cls(setting.model)
+    model: GibbsMF | None = None
 
     def share(self, vendors: Sequence[Ratings], seed: int) -> None:
         """Nothing leaves."""
 
     def predictor(self, shared: None, recipient: int, own: Ratings, seed: int) -> FittedGibbs:
         """The model of own ratings."""
-        return self.model.fit(own, prior=local_prior(own), seed=seed)
+        model = self.model or GibbsMF.for_size(len(own))
+        return model.fit(own, prior=local_prior(own), seed=seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,20 +192,18 @@ class Full(VendorMethod):
 
     name: ClassVar[str] = "full"
     summary: ClassVar = "all ratings in one place, the same model: what sharing can reach at best"
-    model: GibbsMF = field(default_factory=GibbsMF)
+    model: GibbsMF | None = None
 
-    @classmethod
-    def for_setting(cls, epsilon: float, setting: Setting) -> VendorMethod:
-        """With the comparison's model; where vendors share users, a user is the same person at all of them."""
-        return cls(setting.model) if setting.distribution is Distribution.HORIZONTAL else MatchedFull(setting.model)
-
-    def share(self, vendors: Sequence[Ratings], seed: int) -> list[PooledUsers]:
-        """One model, as seen by each vendor."""
+    def share(self, vendors: Sequence[Ratings], seed: int) -> Sequence[PooledUsers | MatchedUsers]:
+        """One model, as seen by each vendor; where vendors share users, a user is the same person at all of them."""
         everything = pooled(vendors)
-        fitted = self.model.fit(everything, prior=local_prior(everything), seed=seed)
+        model = self.model or GibbsMF.for_size(len(everything))
+        if len({name for vendor in vendors for name in vendor.users}) < len(everything.users):
+            return matched_users(model, vendors, seed)
+        fitted = model.fit(everything, prior=local_prior(everything), seed=seed)
         return [PooledUsers(fitted, first) for first in _first_users(vendors)]
 
-    def predictor(self, shared: list[PooledUsers], recipient: int, own: Ratings, seed: int) -> PooledUsers:
+    def predictor(self, shared: Sequence[Predictor], recipient: int, own: Ratings, seed: int) -> Predictor:
         """The model, asked for the recipient's users."""
         return shared[recipient]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,6 @@ from discreet.data.ratings import Ratings
 from discreet.vendors.gibbs import FittedGibbs, GibbsMF
 from discreet.vendors.item_features import local_prior
 from discreet.vendors.methods.vertical import transposed
-from discreet.vendors.vendor_method import VendorMethod
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,22 +26,11 @@ class MatchedUsers:
         return self.model.predict(self.numbers[user], item)
 
 
-@dataclass(frozen=True)
-class MatchedFull(VendorMethod):
-    """`full` where vendors share users: all ratings in one place, a user the same person at every vendor."""
-
-    name: ClassVar[str] = "full"
-    model: GibbsMF
-
-    def share(self, vendors: Sequence[Ratings], seed: int) -> list[MatchedUsers]:
-        """One model, as seen by each vendor."""
-        turned = transposed(vendors)
-        names = turned.items.ids
-        everything = replace(turned, user=turned.item, item=turned.user, users=names, items=vendors[0].items)
-        fitted = self.model.fit(everything, prior=local_prior(everything), seed=seed)
-        place = {name: number for number, name in enumerate(names)}
-        return [MatchedUsers(fitted, np.array([place[name] for name in own.users], np.int32)) for own in vendors]
-
-    def predictor(self, shared: list[MatchedUsers], recipient: int, own: Ratings, seed: int) -> MatchedUsers:
-        """The model, asked for the recipient's users."""
-        return shared[recipient]
+def matched_users(model: GibbsMF, vendors: Sequence[Ratings], seed: int) -> list[MatchedUsers]:
+    """Fit one model to all ratings, a user being the same person at every vendor, and show it to each vendor."""
+    turned = transposed(vendors)
+    names = turned.items.ids
+    everything = replace(turned, user=turned.item, item=turned.user, users=names, items=vendors[0].items)
+    fitted = model.fit(everything, prior=local_prior(everything), seed=seed)
+    place = {name: number for number, name in enumerate(names)}
+    return [MatchedUsers(fitted, np.array([place[name] for name in own.users], np.int32)) for own in vendors]

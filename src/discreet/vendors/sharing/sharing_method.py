@@ -6,7 +6,7 @@ the others ──▶ noised sums over users (secure sum) ──▶ minus the own
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -22,7 +22,7 @@ from discreet.vendors.sharing.plan import converse
 from discreet.vendors.sharing.reading import item_prior
 from discreet.vendors.sharing.sharing_budget import SharingBudget, usual_colluders
 from discreet.vendors.sharing.sharing_rounds import Answered, Course, Round, Vendor
-from discreet.vendors.vendor_method import Setting, VendorMethod
+from discreet.vendors.vendor_method import VendorMethod
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class Sharing(VendorMethod):
         delta: δ.
         colluders: How many other vendors may tell the reader their noise; more cost more noise. By default one, where
             there are three vendors or more.
-        model: Each vendor's own sampler.
+        model: Each vendor's own sampler; None is the comparison's, or the usual one for a vendor's ratings.
     """
 
     name: ClassVar[str] = "sharing"
@@ -51,17 +51,12 @@ class Sharing(VendorMethod):
     epsilon: float
     delta: float = 1e-5
     colluders: int | None = None
-    model: GibbsMF = field(default_factory=GibbsMF)
+    model: GibbsMF | None = None
 
     @classmethod
     def level_for(cls, distribution: Distribution) -> Level:
         """Users."""
         return Level.USER
-
-    @classmethod
-    def for_setting(cls, epsilon: float, setting: Setting) -> VendorMethod:
-        """With the comparison's model."""
-        return cls(epsilon, model=setting.model)
 
     def share(self, vendors: Sequence[Ratings], seed: int) -> Shared:
         """All rounds, in simulation."""
@@ -70,8 +65,9 @@ class Sharing(VendorMethod):
     def predictor(self, shared: Shared, recipient: int, own: Ratings, seed: int) -> FittedGibbs:
         """The vendor's own model, with what the others' statistics say as its prior."""
         budget = self.budget(len(shared.kept))
-        prior = item_prior(shared.answers, own, shared.kept[recipient], budget, self.model.rank)
-        return self.model.fit(own, prior=prior, seed=seed)
+        model = self.model or GibbsMF.for_size(len(own))
+        prior = item_prior(shared.answers, own, shared.kept[recipient], budget, model.rank)
+        return model.fit(own, prior=prior, seed=seed)
 
     def guarantee(self, vendors: int) -> Guarantee:
         """(ε, δ) for a user's whole life, against the other vendors, proved in `sharing_budget`."""
