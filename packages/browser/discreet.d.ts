@@ -154,9 +154,22 @@ export interface Device {
   forget(): Promise<void>;
 }
 
+/** What holds of the first places of a list, whatever was read, as far as its articles allow it. */
+export interface FirstPage {
+  /** How many places it is about, 12; 0 for no limit. */
+  places: number;
+  /** The most of them that one section has, 4. */
+  maxOfSection: number;
+  /** The fewest of them that are new, 4. */
+  minNew: number;
+  /** The part of the list, the latest published, that is new: 0.1. */
+  newShare: number;
+}
+
 export interface DeviceOptions {
   /** The server, "" for the page's own origin. */
   url?: string;
+  firstPage?: Partial<FirstPage>;
   /** The name of the IndexedDB database; null for memory. */
   database?: string | null;
   /** For tests. */
@@ -167,7 +180,7 @@ export interface DeviceOptions {
 
 export function openDevice(options?: DeviceOptions): Promise<Device>;
 
-/** `<discreet-front-page server helper limit category heading>` */
+/** `<discreet-front-page server helper limit category heading places max-of-section min-new new-share>` */
 export class DiscreetFrontPage extends HTMLElement {
   readonly device: Device | null;
   readonly sums: TakingPart | null;

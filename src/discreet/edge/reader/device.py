@@ -15,6 +15,7 @@ import numpy as np
 
 from discreet.edge.reader.account import DeviceStatement, open_ledger, stopped
 from discreet.edge.reader.device_catalogue import Article, DeviceCatalogue
+from discreet.edge.reader.first_page import FIRST_PAGE, FirstPage
 from discreet.edge.reader.history import Click, History, ShownSlate, SketchPlan
 from discreet.edge.reader.local_ranking import Ranked, rank, shown_features
 from discreet.edge.reader.personal_scores import ReadArticle
@@ -52,6 +53,7 @@ class Device:
         catalogue: Its articles; others may come later.
         clock: Seconds since 1970.
         random_id: Makes names that say nothing: 32 hexadecimal digits.
+        first_page: What holds of the first places, whatever was read.
     """
 
     def __init__(
@@ -62,8 +64,10 @@ class Device:
         *,
         clock: Callable[[], float] = time.time,
         random_id: Callable[[], str] = lambda: secrets.token_hex(16),
+        first_page: FirstPage = FIRST_PAGE,
     ) -> None:
         self.terms = terms
+        self.first_page = first_page
         self.catalogue = catalogue
         self._clock = clock
         self._random_id = random_id
@@ -193,7 +197,7 @@ class Device:
             both = zip(bases, candidates, strict=True)
             bases = [base + more * article.popularity for base, article in both]
         read = {click.article for click in self.history.clicks()}
-        return rank(candidates, bases, self._read(), read, self.terms.in_arm(arm))
+        return rank(candidates, bases, self._read(), read, self.terms.in_arm(arm), self.first_page)
 
     def forget(self) -> None:
         """The history goes, and all releases kept from it. The debits stay: what was sent stays sent."""

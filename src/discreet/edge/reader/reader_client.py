@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.edge.reader.catalogue_file import CatalogueFile
 from discreet.edge.reader.device import Device, OwnSketch
 from discreet.edge.reader.device_catalogue import Article
+from discreet.edge.reader.first_page import FIRST_PAGE, FirstPage
 from discreet.edge.reader.history import ShownSlate
 from discreet.edge.reader.http_client import HttpReply, Transport, over_http
 from discreet.edge.reader.local_ranking import Ranked
@@ -70,6 +71,7 @@ class ReaderClient:
         transport: How to reach the server.
         clock: Seconds since 1970.
         random_id: Makes names that say nothing: 32 hexadecimal digits.
+        first_page: What holds of the first places, whatever was read.
     """
 
     def __init__(
@@ -80,7 +82,9 @@ class ReaderClient:
         transport: Transport = over_http,
         clock: Callable[[], float] = time.time,
         random_id: Callable[[], str] = lambda: secrets.token_hex(16),
+        first_page: FirstPage = FIRST_PAGE,
     ) -> None:
+        self._first_page = first_page
         self._url = url.rstrip("/")
         self._folder = Path(folder)
         self._transport = transport
@@ -238,7 +242,14 @@ class ReaderClient:
 
     def _open_device(self, terms: PublisherTerms) -> Device:
         catalogue = self._articles.catalogue
-        return Device(self._folder, terms, catalogue, clock=self._clock, random_id=self._random_id)
+        return Device(
+            self._folder,
+            terms,
+            catalogue,
+            clock=self._clock,
+            random_id=self._random_id,
+            first_page=self._first_page,
+        )
 
     def _open_contributor(self, sender: Sender, floors: Floors) -> Contributor:
         from discreet.edge.reader.sums import Contributor

@@ -17,6 +17,8 @@
  *     fetch     as window.fetch (for tests)
  *     random    count → Uint8Array of that many random bytes (for tests; else crypto.getRandomValues)
  *     now       () → seconds since 1970
+ *     firstPage {places: 12, maxOfSection: 4, minNew: 4, newShare: 0.1}: of the first `places` at most `maxOfSection` are of one
+ *               section, and at least `minNew` of the latest `newShare` of the list, as far as its articles allow it
  *     database  the name of the IndexedDB database, "discreet"; null for memory; or a storage that is open
  *
  * device.model                      the terms of /v1/model that were accepted last, or null
@@ -64,6 +66,7 @@ import { Clicks } from "./clicks.js";
 import { Connection } from "./connection.js";
 import { Ledger } from "./ledger.js";
 import { shownFeatures } from "./features.js";
+import { arranged, firstPage } from "./first_page.js";
 import { personalScores } from "./personal.js";
 import { bestFirst, diversified } from "./ranking.js";
 import { SCHEMA } from "./schema.js";
@@ -77,12 +80,12 @@ import { readTerms } from "./terms.js";
 const STAYS = ["debits", "paid", "meta"], HANDED_OUT = ["model", "catalogue", "coming", "latest slate", "sums secret", "arm secret"];
 const UNKNOWN = { title: "", category: "", topic: 0, vector: new Int8Array(0) };
 
-export async function openDevice({ url = "", fetch, random, now, database = "discreet" } = {}) {
+export async function openDevice({ url = "", fetch, random, now, database = "discreet", firstPage: changes } = {}) {
   random ??= (count) => crypto.getRandomValues(new Uint8Array(count));
   now ??= () => Date.now() / 1000;
   const storage = database?.transaction ? database : await openStorage(database);
   const server = new Connection(url, fetch ?? ((...request) => globalThis.fetch(...request)), now, storage);
-  const device = new Device({ server, random, now, storage, name: storage.lasts ? database : null });
+  const device = new Device({ server, random, now, storage, firstPage: firstPage(changes), name: storage.lasts ? database : null });
   await device.load();
   return device;
 }
@@ -101,9 +104,11 @@ class Device {
   #telling;
   #tabs;
   #name;
+  #firstPage;
 
-  constructor({ server, random, now, storage, name }) {
+  constructor({ server, random, now, storage, name, firstPage }) {
     this.#name = name;
+    this.#firstPage = firstPage;
     this.#server = server;
     this.#random = random;
     this.#now = now;
@@ -296,13 +301,9 @@ class Device {
     let places = bestFirst(scores);
     const { diversity = 0 } = this.model;
     if (!clicks.length) places = diversified(places, scores, candidates.map((article) => article.category), diversity);
-    const ranked = [];
-    for (const place of places) {
-      if (ranked.length >= limit) break;
-      const article = candidates[place];
-      if (!read.has(article.id)) ranked.push({ ...shown(article, false), score: scores[place], personal: own[place] });
-    }
-    return ranked;
+    const unread = [...places].filter((place) => !read.has(candidates[place].id));
+    return arranged(unread, candidates, this.#firstPage).slice(0, limit)
+      .map((place) => ({ ...shown(candidates[place], false), score: scores[place], personal: own[place] }));
   }
 
   #read() {

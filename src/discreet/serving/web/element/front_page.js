@@ -4,7 +4,8 @@
  *
  * Attributes: `server` (the address of `discreet serve`), `helper` (the second aggregators that this page trusts, with
  * spaces between; without one the device takes part in no sum), `limit` (articles at first, 12), `category` (one section
- * alone), `heading` ("For you"; empty for none).
+ * alone), `heading` ("For you"; empty for none), and the limits of the first places: `places`, `max-of-section`, `min-new`,
+ * `new-share` (device/first_page.js).
  *
  * It looks like the page around it: fonts are inherited, colours are the custom properties of style.js, and every part can
  * be styled with ::part(). Articles are real links. An article that is opened fires `discreet-open` with {article}, which can
@@ -18,6 +19,7 @@ import { asksNothing, count, sectionName } from "../page/words.js";
 import { privacyPanel, showPrivacy } from "./privacy.js";
 import { styleSheet } from "./style.js";
 
+const LIMITS = { places: "places", maxOfSection: "max-of-section", minNew: "min-new", newShare: "new-share" };
 const FIRST = 12, MAX_ARTICLES = 200, TIMEOUT = 1000;
 
 export class DiscreetFrontPage extends (globalThis.HTMLElement ?? Object) {
@@ -57,7 +59,9 @@ export class DiscreetFrontPage extends (globalThis.HTMLElement ?? Object) {
   async #open() {
     const server = new URL(this.getAttribute("server") || ".", document.baseURI).href.replace(/\/$/, "");
     const helpers = (this.getAttribute("helper") ?? "").split(/\s+/).filter(Boolean);
-    this.device = await openDevice({ url: server, database: `discreet ${server}` });
+    const limits = Object.entries(LIMITS).filter(([, attribute]) => this.hasAttribute(attribute));
+    const firstPage = Object.fromEntries(limits.map(([name, attribute]) => [name, Number(this.getAttribute(attribute))]));
+    this.device = await openDevice({ url: server, database: `discreet ${server}`, firstPage });
     this.sums = helpers.length ? await this.device.takePart({ helpers }) : null;
     this.device.onchange = () => this.#refreshed();
     this.#nodes.panel.notice.href = `${server}/notice`;
