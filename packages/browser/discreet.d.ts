@@ -123,6 +123,8 @@ export interface TakingPart {
 export interface Device {
   /** The terms that were accepted last, or null. */
   readonly model: Readonly<Record<string, unknown>> | null;
+  /** The address or id of the article that is open, which is not recommended; null for the page's own address. */
+  current: string | null;
   /** Called when another tab did something. */
   onchange: (what: "changed" | "forgotten") => void;
   status(): Status;
@@ -138,7 +140,7 @@ export interface Device {
   front(limit?: number): Promise<Front>;
   /** The same articles with the clicks since; nothing is asked. */
   again(front: Front): Front;
-  /** Remember a click, here. */
+  /** Remember a click, here; `id` may be the article's address. */
   clicked(id: string, slate?: string | null): Promise<void>;
   /** Make and send what is due. */
   releaseDue(): Promise<SentEntry[]>;
@@ -170,7 +172,9 @@ export interface DeviceOptions {
   /** The server, "" for the page's own origin. */
   url?: string;
   firstPage?: Partial<FirstPage>;
-  /** The name of the IndexedDB database; null for memory. */
+  /** The address or id of the article that is open, which is not recommended; null for the page's own address. */
+  current?: string | null;
+  /** null for memory, in tests: one database belongs to each server, whoever opens it. */
   database?: string | null;
   /** For tests. */
   fetch?: typeof globalThis.fetch;
@@ -180,7 +184,7 @@ export interface DeviceOptions {
 
 export function openDevice(options?: DeviceOptions): Promise<Device>;
 
-/** `<discreet-front-page server helper limit category heading places max-of-section min-new new-share>` */
+/** `<discreet-front-page server helper limit category heading current places max-of-section min-new new-share>` */
 export class DiscreetFrontPage extends HTMLElement {
   readonly device: Device | null;
   readonly sums: TakingPart | null;

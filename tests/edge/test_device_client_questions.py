@@ -109,6 +109,22 @@ def test_the_first_page_is_mixed_and_new_whatever_was_read(clicks: int, tmp_path
         assert kept == (places > 0, places > 0)
 
 
+def test_an_article_that_is_open_or_was_read_under_its_address_is_not_shown(tmp_path: Path, clock: Clock) -> None:
+    server = PublisherServer(ranking="local")
+    for name, article in server.articles.items():
+        article["url"] = f"https://news.test/{name}"
+    client = client_of(server, tmp_path, clock)
+    client.refresh()
+    client.clicked("https://news.test/N5#comments")
+    client.clicked("https://news.test/later#x")
+    for current in ("N3", "https://news.test/N3#top"):
+        shown = {ranked.article.id for ranked in client.front(40, current=current).articles}
+        assert shown == set(server.articles) - {"N3", "N5"}
+    server.articles["N6"]["url"] = "https://news.test/later"
+    client.refresh()
+    assert "N6" not in {ranked.article.id for ranked in client.front(40).articles}
+
+
 def test_local_ranking_asks_for_nothing_personal(server: PublisherServer, tmp_path: Path, clock: Clock) -> None:
     server.model["ranking"] = "local"
     client = client_of(server, tmp_path, clock)

@@ -46,7 +46,7 @@ def rank(
         candidates: The articles.
         bases: The score of each for everybody.
         history: The kept clicks, the oldest first.
-        read: Ids to leave out.
+        read: Ids and addresses to leave out.
         terms: Weights, what they need, and diversity.
         first_page: The limits of the first places.
     """
@@ -56,7 +56,7 @@ def rank(
     order = np.argsort(-scores, kind="stable")
     if not read and terms.diversity > 0:
         order = in_turns(order, scores, [article.category for article in candidates], terms.diversity)
-    unread = [i for i in order.tolist() if candidates[i].id not in read]
+    unread = [i for i in order.tolist() if not candidates[i].is_any_of(read)]
     sections, published = [one.category for one in candidates], [one.published for one in candidates]
     shown = first_page.arranged(unread, sections, published)
     return [Ranked(candidates[i], float(scores[i]), float(own[i])) for i in shown]

@@ -155,24 +155,26 @@ class ReaderClient:
                 self._tasks.refresh()
         return self.status
 
-    def front(self, limit: int = 20, *, section: str | None = None) -> Front:
+    def front(self, limit: int = 20, *, section: str | None = None, current: str | None = None) -> Front:
         """The articles to show now, without those that were read, in the way the publisher ranks.
+
+        `current`, the id or address of the article that is open, is not among them.
 
         What is asked of the server depends on the sketches, the open counts and the limit alone: as many articles
         whatever was read or is looked at, and nothing at all if the device ranks by itself. A section is picked here.
         """
         device = self.device
-        shown = self._asked(device, limit) if self._asks(device) else None
+        shown = self._asked(device, limit, current) if self._asks(device) else None
         if shown is None or section is not None:
             known = [a for a in device.catalogue if section is None or section in (a.section, a.category)]
-            shown = Front(device.rank(known)[:limit], None, "local")
+            shown = Front(device.rank(known, current=current)[:limit], None, "local")
         if section is None:
             device.remember_view([ranked.article for ranked in shown.articles])
         return shown
 
-    def clicked(self, article_id: str, slate: str | None = None) -> None:
-        """Remember a click on this device; `slate` as `front` gave it."""
-        self.device.clicked(article_id, slate)
+    def clicked(self, name: str, slate: str | None = None) -> None:
+        """Remember a click on the article of an id or address; `slate` as `front` gave it."""
+        self.device.clicked(name, slate)
 
     def send_due(self) -> int:
         """Make the releases that are due, and send what has not arrived yet; returns how many reports were taken.
@@ -274,12 +276,12 @@ class ReaderClient:
     def _asks(self, device: Device) -> bool:
         return not self._forgot and device.terms.ranking != "local" and device.settings.makes_sketches(device.terms)
 
-    def _asked(self, device: Device, limit: int) -> Front | None:
+    def _asked(self, device: Device, limit: int, current: str | None) -> Front | None:
         """The server's slate as the reader sees it; None if there is none that can be used."""
         with self._understanding():
             reply = self._ask("POST", "/v1/recommend", self._recommend_body(device, limit))
             if reply is not None and reply.status == 200:
-                return self._shown(device, read("recommend", reply.body), limit)
+                return self._shown(device, read("recommend", reply.body), limit, current)
         return None
 
     def _recommend_body(self, device: Device, limit: int) -> str:
@@ -299,14 +301,14 @@ class ReaderClient:
             body["open"] = counts
         return json.dumps(body)
 
-    def _shown(self, device: Device, answer: dict[str, Any], limit: int) -> Front:
+    def _shown(self, device: Device, answer: dict[str, Any], limit: int, current: str | None) -> Front:
         """Re-ranked here, or in the server's order; never what was read."""
         entries = answer["articles"]
         names = tuple(entry["id"] for entry in entries)
         slate = device.show(ShownSlate(answer["slate"], answer["model"], names, answer["signature"]))
         bases = {entry["id"]: entry["base"] for entry in entries}
         candidates = [device.catalogue.get(name) or Article.unknown(name) for name in bases]
-        ranked = device.rank(candidates, list(bases.values()))
+        ranked = device.rank(candidates, list(bases.values()), current)
         if device.terms.ranking == "server":
             place = {name: number for number, name in enumerate(bases)}
             ranked.sort(key=lambda shown: place[shown.article.id])

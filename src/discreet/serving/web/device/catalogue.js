@@ -7,6 +7,7 @@
  */
 
 import { LIMITS, NotAsAgreed, read } from "./check.js";
+import { addressOf, isAddress } from "./connection.js";
 import { fromBase64 } from "./ranking.js";
 import { sha256 } from "./sha256.js";
 
@@ -53,6 +54,11 @@ export class Catalogue {
 
   get(id) {
     return this.#known().byId.get(id);
+  }
+
+  /** The article with this id or address. */
+  find(name) {
+    return this.get(name) ?? (isAddress(name) ? this.articles.find(({ url }) => url && addressOf(url) === addressOf(name)) : undefined);
   }
 
   /** Whether so many articles are on a topic that it names none of them. */

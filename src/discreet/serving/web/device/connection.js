@@ -4,6 +4,26 @@ import { LIMITS, parse } from "./check.js";
 
 const LOGGED = 500, TIMEOUT = 60_000;
 
+/** A whole address, without what says where in a page to look; "" is the page's own origin. As it was, if it is none. */
+export function addressOf(url) {
+  try {
+    const { origin, pathname, search } = new URL(url || "/", globalThis.document?.baseURI ?? globalThis.location?.href);
+    return origin + pathname + search;
+  } catch {
+    return url;
+  }
+}
+
+/** Whether a name is an address, and no id. */
+export function isAddress(name) {
+  return /^https?:\/\//.test(name);
+}
+
+/** The address of a server, the same however it is written. */
+export function serverAddress(url) {
+  return addressOf(url).replace(/\/+$/, "");
+}
+
 export class Connection {
   online = false;
   problem = null;

@@ -4,7 +4,8 @@
  *
  * Attributes: `server` (the address of `discreet serve`), `helper` (the second aggregators that this page trusts, with
  * spaces between; without one the device takes part in no sum), `limit` (articles at first, 12), `category` (one section
- * alone), `heading` ("For you"; empty for none), and the limits of the first places: `places`, `max-of-section`, `min-new`,
+ * alone), `heading` ("For you"; empty for none), `current` (the address of the article that is open here and is not shown; the
+ * page's own, if it says nothing), and the limits of the first places: `places`, `max-of-section`, `min-new`,
  * `new-share` (device/first_page.js).
  *
  * It looks like the page around it: fonts are inherited, colours are the custom properties of style.js, and every part can
@@ -12,6 +13,7 @@
  * be cancelled; `discreet-ready` says that the list is there.
  */
 
+import { serverAddress } from "../device/connection.js";
 import { openDevice } from "../device/device.js";
 import { make } from "../page/dom.js";
 import { liftedArticles } from "../page/lifted.js";
@@ -43,6 +45,7 @@ export class DiscreetFrontPage extends (globalThis.HTMLElement ?? Object) {
   /** Rank again with the clicks since, here. */
   render() {
     const { category } = this, { device } = this;
+    device.current = this.getAttribute("current");
     if (!device.model) return this.#say(device.status().problem ?? "The articles are on their way.");
     this.#front = category || !this.#front || this.#front.ranking === "local" ? device.here(MAX_ARTICLES, { category }) : device.again(this.#front);
     const { articles } = this.#front;
@@ -57,11 +60,11 @@ export class DiscreetFrontPage extends (globalThis.HTMLElement ?? Object) {
   }
 
   async #open() {
-    const server = new URL(this.getAttribute("server") || ".", document.baseURI).href.replace(/\/$/, "");
+    const server = serverAddress(this.getAttribute("server"));
     const helpers = (this.getAttribute("helper") ?? "").split(/\s+/).filter(Boolean);
     const limits = Object.entries(LIMITS).filter(([, attribute]) => this.hasAttribute(attribute));
     const firstPage = Object.fromEntries(limits.map(([name, attribute]) => [name, Number(this.getAttribute(attribute))]));
-    this.device = await openDevice({ url: server, database: `discreet ${server}`, firstPage });
+    this.device = await openDevice({ url: server, firstPage });
     this.sums = helpers.length ? await this.device.takePart({ helpers }) : null;
     this.device.onchange = () => this.#refreshed();
     this.#nodes.panel.notice.href = `${server}/notice`;
