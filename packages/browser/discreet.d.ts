@@ -52,6 +52,8 @@ export interface SentEntry {
   /** The exact text of the body; "" for none, "N sealed bytes" for what is sealed. */
   readonly json: string;
   readonly status: number | null;
+  /** How often it was asked with nothing new in the answer, if more than once. */
+  readonly times?: number;
 }
 
 export interface Kept {
@@ -132,6 +134,8 @@ export interface Device {
   refresh(): Promise<Status>;
   /** Fetch the rest of the catalogue. */
   complete(): Promise<Status>;
+  /** Ask again every minute or two, and when the page is shown again; returns what ends it. */
+  follow(renewed: () => void | Promise<void>): () => void;
   articles(): Article[];
   categories(): Category[];
   /** Ranked here, without articles read already; nothing is asked. */

@@ -55,6 +55,5 @@ def device_of(server: PublisherServer, folder: Path, clock: Clock, **changes: An
 
 def client_of(server: PublisherServer, folder: Path, clock: Clock, **settings: Any) -> ReaderClient:
     ids = numbered_ids()
-    return ReaderClient(
-        "http://news.test", folder, transport=server, clock=clock, random_id=lambda: next(ids), **settings
-    )
+    settings = {"transport": server, "clock": clock, "random_id": lambda: next(ids), **settings}
+    return ReaderClient("http://news.test", folder, **settings)

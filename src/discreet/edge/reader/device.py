@@ -111,7 +111,7 @@ class Device:
         return slate.name if self.history.add_slate(slate, self.current_epoch()) else None
 
     def clicked(self, name: str, slate_name: str | None = None) -> None:
-        """Remember a click on an article, by id or address; `slate_name` is what `show` gave for the slate it was made in.
+        """Remember a click on an article, by id or address; `slate_name` is what `show` gave for its slate.
 
         An article that is not in the catalogue counts on topic 0: every click must count somewhere. So does one that
         leaves it later, if too few articles share its topic now.

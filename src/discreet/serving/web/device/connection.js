@@ -72,18 +72,27 @@ export class Connection {
     return reply;
   }
 
+  /** Asked again with nothing new is one entry, and of too many the first ones go that sent nothing. */
   async #log(entry) {
     try {
-      entry.number = await this.#storage.transaction(["sent"], "readwrite", async ({ sent }) => {
-        const number = await sent.add(entry);
-        await sent.delete(number - LOGGED);
-        return number;
+      await this.#storage.transaction(["sent"], "readwrite", async ({ sent }) => {
+        const all = await sent.all();
+        const same = entry.status === 204 ? all.findLast(({ status, url }) => status === 204 && pathOf(url) === pathOf(entry.url)) : undefined;
+        if (same) entry.times = (same.times ?? 1) + 1;
+        const old = same ?? (all.length < LOGGED ? undefined : all.find(({ method }) => method === "GET") ?? all[0]);
+        if (old) await sent.delete(old.number);
+        entry.number = await sent.add(entry);
+        this.sent = [...all.filter((other) => other !== old), entry];
       });
     } catch {
       entry.number = (this.sent.at(-1)?.number ?? 0) + 1;
+      this.sent = [...this.sent, entry].slice(-LOGGED);
     }
-    this.sent = [...this.sent, entry].slice(-LOGGED);
   }
+}
+
+function pathOf(url) {
+  return url.split("?")[0];
 }
 
 /** The body, as far as an answer may be long. */

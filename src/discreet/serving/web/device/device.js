@@ -32,6 +32,9 @@
  *                                   false if the browser keeps nothing; `isComing` is true until all pages are there
  * await device.refresh()            fetch terms and catalogue; offline, keeps what it has → status()
  * await device.complete()           fetch the catalogue's pages that are not here yet → status()
+ * device.follow(renewed)            ask for terms and catalogue again as long as the page is open: every minute or two at a drawn
+ *                                   time, and when the page is shown again, whatever is read. `renewed()` is called when
+ *                                   something is new → a function that ends it
  * device.articles()                 what is known: [{id, title, category, published, topic, base, read, …}], the best first
  * device.categories()               [{category, articles, isOpen, opened, later}], the largest first: `opened` of its
  *                                   articles are counted in clear, `later` came or changed after it was opened
@@ -72,6 +75,8 @@ import { Ledger } from "./ledger.js";
 import { shownFeatures } from "./features.js";
 import { arranged, firstPage } from "./first_page.js";
 import { personalScores } from "./personal.js";
+import { following } from "./following.js";
+import { Polled } from "./polled.js";
 import { bestFirst, diversified } from "./ranking.js";
 import { SCHEMA } from "./schema.js";
 import { keepSlate } from "./slates.js";
@@ -111,6 +116,7 @@ class Device {
   #tabs;
   #name;
   #firstPage;
+  #terms = new Polled("/v1/model");
 
   constructor({ server, random, now, storage, name, current, firstPage }) {
     this.current = current;
@@ -130,6 +136,7 @@ class Device {
 
   /** Everything that is kept, into memory. */
   async load() {
+    this.#terms.drop();
     await this.#look();
     await this.#catalogue.load();
     const kept = await this.#storage.transaction(["meta"], "readonly", ({ meta }) => meta.get("model"));
@@ -147,10 +154,24 @@ class Device {
   }
 
   async refresh() {
-    const reply = await this.#server.ask("GET", "/v1/model");
-    if (reply?.status === 200) await this.#telling.trying("terms", () => this.#accept(readTerms(reply.bytes, this.#now())));
-    if (reply && this.model) await this.#telling.trying("contents", () => this.#catalogue.refresh(this.#server, this.model));
+    const bytes = await this.#terms.ask(this.#server);
+    if (bytes) {
+      await this.#telling.trying("terms", async () => {
+        await this.#accept(readTerms(bytes, this.#now()));
+        this.#terms.hold(bytes);
+      });
+    }
+    if (this.#server.online && this.model) await this.#telling.trying("contents", () => this.#catalogue.refresh(this.#server, this.model, bytes !== null));
     return this.status();
+  }
+
+  follow(renewed) {
+    return following(async () => {
+      const { model } = this, { articles } = this.#catalogue;
+      await this.refresh();
+      await this.complete();
+      if (this.model !== model || this.#catalogue.articles !== articles) await renewed();
+    }, this.#random);
   }
 
   async complete() {
@@ -204,7 +225,8 @@ class Device {
   }
 
   again({ articles, ...front }) {
-    if (!this.#clicks.all.length) return { ...front, articles };
+    articles = articles.filter(({ id }) => this.#catalogue.get(id));
+    if (!this.#clicks.all.length) return { ...front, articles: articles.map((article) => ({ ...article, ...shown(this.#catalogue.get(article.id), false) })) };
     const candidates = articles.map((article) => ({ ...UNKNOWN, ...article, ...this.#catalogue.get(article.id), popularity: 0 })); // it is in the score
     const ranked = this.#rank(candidates, Float64Array.from(articles, ({ score, personal }) => score - personal), articles.length);
     const places = new Map(articles.map((article, place) => [article.id, place]));

@@ -15,7 +15,8 @@
 
 import { serverAddress } from "../device/connection.js";
 import { openDevice } from "../device/device.js";
-import { make } from "../page/dom.js";
+import { arrange, make, renewed } from "../page/dom.js";
+import { inPlace } from "../page/in_place.js";
 import { liftedArticles } from "../page/lifted.js";
 import { asksNothing, count, sectionName } from "../page/words.js";
 import { privacyPanel, showPrivacy } from "./privacy.js";
@@ -28,6 +29,7 @@ export class DiscreetFrontPage extends (globalThis.HTMLElement ?? Object) {
   device = null;
   sums = null;
   #front = null;
+  #unfollow = null;
   #shown = FIRST;
   #timer = null;
   #nodes = null;
@@ -40,19 +42,42 @@ export class DiscreetFrontPage extends (globalThis.HTMLElement ?? Object) {
 
   disconnectedCallback() {
     clearInterval(this.#timer);
+    this.#unfollow?.();
   }
 
   /** Rank again with the clicks since, here. */
   render() {
-    const { category } = this, { device } = this;
+    const { device } = this;
     device.current = this.getAttribute("current");
     if (!device.model) return this.#say(device.status().problem ?? "The articles are on their way.");
-    this.#front = category || !this.#front || this.#front.ranking === "local" ? device.here(MAX_ARTICLES, { category }) : device.again(this.#front);
-    const { articles } = this.#front;
+    this.#front = this.#ranked(MAX_ARTICLES);
+    this.#show(this.#front.articles, false);
+  }
+
+  /** Something came or went. What is shown stays where it is; what is gone leaves; what came waits until the reader asks. */
+  #renewed() {
+    const shown = [...this.#nodes.list.children].map((item) => item.dataset.article);
+    if (!this.device.model || !shown.length) return this.#refreshed();
+    const front = this.#ranked(Infinity), { articles, isNew } = inPlace(shown, front.articles);
+    this.#front = { ...front, articles: articles.slice(0, MAX_ARTICLES) };
+    this.#show(front.articles, isNew);
+    return this.#showPrivacy();
+  }
+
+  #ranked(limit) {
+    const { category, device } = this;
+    return category || !this.#front || this.#front.ranking === "local" ? device.here(limit, { category }) : device.again(this.#front);
+  }
+
+  /** Show the front. Marks follow from the ranking, whatever the places. */
+  #show(ranked, isNew) {
+    const { articles } = this.#front, { list, more, newer } = this.#nodes;
     this.#say(articles.length ? "" : "There is nothing here that you have not read.");
-    const lifted = liftedArticles(articles);
-    this.#nodes.list.replaceChildren(...articles.slice(0, this.#shown).map((article) => this.#item(article, lifted.has(article.id))));
-    this.#nodes.more.hidden = articles.length <= this.#shown;
+    const lifted = liftedArticles(ranked.slice(0, MAX_ARTICLES)), present = new Map([...list.children].map((item) => [item.dataset.article, item]));
+    const items = articles.slice(0, this.#shown).map((article) => this.#item(article, lifted.has(article.id)));
+    arrange(list, items.map((item) => (present.has(item.dataset.article) ? renewed(present.get(item.dataset.article), item) : item)));
+    more.hidden = articles.length <= this.#shown;
+    newer.hidden = !isNew;
   }
 
   get category() {
@@ -73,6 +98,8 @@ export class DiscreetFrontPage extends (globalThis.HTMLElement ?? Object) {
     await this.device.complete();
     if (this.device.model && !this.category) this.#front = await this.device.front(MAX_ARTICLES);
     this.#refreshed();
+    if (!this.isConnected) return;
+    this.#unfollow = this.device.follow(() => this.#renewed());
     this.#timer = setInterval(() => this.#tick().catch(() => {}), 1000);
     await this.#tick();
     if (this.device.model && !asksNothing(this.device.model)) await this.device.releaseDue();
@@ -125,12 +152,13 @@ export class DiscreetFrontPage extends (globalThis.HTMLElement ?? Object) {
     const heading = this.getAttribute("heading") ?? "For you";
     const list = make("ol", { part: "articles", role: "list" }), status = make("p", { part: "status", role: "status" }, "Fetching the articles …");
     const more = make("button", { part: "more", type: "button", hidden: true, onclick: () => this.#more() }, "More");
+    const newer = make("button", { part: "newer", type: "button", hidden: true, onclick: () => this.#showNew() }, "Show what is new");
     const panel = privacyPanel({ stop: () => this.#stop(), forget: () => this.#forget() });
     const title = heading ? [make("h2", { part: "heading", id: "heading" }, heading)] : [];
     const named = heading ? { "aria-labelledby": "heading" } : { "aria-label": "Articles for you" };
     root.adoptedStyleSheets = [styleSheet()];
-    root.replaceChildren(make("section", { part: "section", ...named }, ...title, status, list, more, panel.details));
-    this.#nodes = { list, status, more, panel };
+    root.replaceChildren(make("section", { part: "section", ...named }, ...title, status, make("div", { class: "newer" }, newer), list, more, panel.details));
+    this.#nodes = { list, status, more, newer, panel };
   }
 
   #more() {
@@ -138,6 +166,12 @@ export class DiscreetFrontPage extends (globalThis.HTMLElement ?? Object) {
     this.#shown += FIRST;
     this.render();
     this.#places()[before]?.focus();
+  }
+
+  #showNew() {
+    this.render();
+    this.scrollIntoView({ block: "nearest" });
+    this.#places()[0]?.focus({ preventScroll: true });
   }
 
   async #stop() {

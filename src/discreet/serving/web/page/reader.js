@@ -33,8 +33,26 @@ function goBack() {
   history.back();
 }
 
-export function openReader({ id, title, abstract, category, section, published, url }) {
+export function openReader(article) {
   const reader = byId("reader");
+  fill(article);
+  reader.showModal();
+  reader.scrollTop = 0;
+  byId("reader-title").focus();
+  Promise.resolve(leaving?.over).then(() => {
+    if (reader.open) history.pushState({ reader: true }, "");
+  });
+}
+
+/** The open article as it is now; it closes if there is none any more. Whether it is still there. */
+export function renewReader(article) {
+  if (!byId("reader").open) return true;
+  if (article) fill(article);
+  else closeReader();
+  return Boolean(article);
+}
+
+function fill({ id, title, abstract, category, section, published, url }) {
   byId("reader-picture").replaceChildren(picture(category, id));
   const day = dayOf(published);
   const names = [sectionName(category), section && section !== category && sectionName(section)].filter(Boolean).join(" · ");
@@ -44,12 +62,6 @@ export function openReader({ id, title, abstract, category, section, published, 
   say("reader-note", NOTE);
   show("reader-link", Boolean(url));
   byId("reader-url").href = url || "#";
-  reader.showModal();
-  reader.scrollTop = 0;
-  byId("reader-title").focus();
-  Promise.resolve(leaving?.over).then(() => {
-    if (reader.open) history.pushState({ reader: true }, "");
-  });
 }
 
 export function closeReader() {
