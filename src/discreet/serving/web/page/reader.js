@@ -8,7 +8,7 @@ import { byId, make, say, show } from "./dom.js";
 import { picture } from "./picture.js";
 import { dayOf, isoDay, sectionName } from "./words.js";
 
-const NOTE = "This text came with the catalogue, and the picture was drawn here. The publisher was not told that you opened it.";
+const NOTE = { true: "This text came with the catalogue, and the picture was drawn here.", false: "The picture was drawn here." };
 let leaving = null;
 
 /** Wire the dialog once; `closed()` is called when an article was closed and the browser has moved the focus as it likes. */
@@ -59,7 +59,7 @@ function fill({ id, title, abstract, category, section, published, url }) {
   byId("reader-kicker").replaceChildren(names, ...(day ? [" · ", make("time", { datetime: isoDay(published) }, day)] : []));
   say("reader-title", title || "Untitled");
   say("reader-text", abstract || "The catalogue has no text of this article.");
-  say("reader-note", NOTE);
+  say("reader-note", `${NOTE[Boolean(abstract)]} The publisher was not told that you opened it.`);
   show("reader-link", Boolean(url));
   byId("reader-url").href = url || "#";
 }
