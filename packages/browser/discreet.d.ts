@@ -52,6 +52,8 @@ export interface SentEntry {
   /** The exact text of the body; "" for none, "N sealed bytes" for what is sealed. */
   readonly json: string;
   readonly status: number | null;
+  /** How often it was asked with nothing new in the answer, if more than once. */
+  readonly times?: number;
 }
 
 export interface Kept {
@@ -123,6 +125,8 @@ export interface TakingPart {
 export interface Device {
   /** The terms that were accepted last, or null. */
   readonly model: Readonly<Record<string, unknown>> | null;
+  /** The address or id of the article that is open, which is not recommended; null for the page's own address. */
+  current: string | null;
   /** Called when another tab did something. */
   onchange: (what: "changed" | "forgotten") => void;
   status(): Status;
@@ -130,6 +134,8 @@ export interface Device {
   refresh(): Promise<Status>;
   /** Fetch the rest of the catalogue. */
   complete(): Promise<Status>;
+  /** Ask again every minute or two, and when the page is shown again; returns what ends it. */
+  follow(renewed: () => void | Promise<void>): () => void;
   articles(): Article[];
   categories(): Category[];
   /** Ranked here, without articles read already; nothing is asked. */
@@ -138,7 +144,7 @@ export interface Device {
   front(limit?: number): Promise<Front>;
   /** The same articles with the clicks since; nothing is asked. */
   again(front: Front): Front;
-  /** Remember a click, here. */
+  /** Remember a click, here; `id` may be the article's address. */
   clicked(id: string, slate?: string | null): Promise<void>;
   /** Make and send what is due. */
   releaseDue(): Promise<SentEntry[]>;
@@ -154,10 +160,25 @@ export interface Device {
   forget(): Promise<void>;
 }
 
+/** What holds of the first places of a list, whatever was read, as far as its articles allow it. */
+export interface FirstPage {
+  /** How many places it is about, 12; 0 for no limit. */
+  places: number;
+  /** The most of them that one section has, 4. */
+  maxOfSection: number;
+  /** The fewest of them that are new, 4. */
+  minNew: number;
+  /** The part of the list, the latest published, that is new: 0.1. */
+  newShare: number;
+}
+
 export interface DeviceOptions {
   /** The server, "" for the page's own origin. */
   url?: string;
-  /** The name of the IndexedDB database; null for memory. */
+  firstPage?: Partial<FirstPage>;
+  /** The address or id of the article that is open, which is not recommended; null for the page's own address. */
+  current?: string | null;
+  /** null for memory, in tests: one database belongs to each server, whoever opens it. */
   database?: string | null;
   /** For tests. */
   fetch?: typeof globalThis.fetch;
@@ -167,7 +188,7 @@ export interface DeviceOptions {
 
 export function openDevice(options?: DeviceOptions): Promise<Device>;
 
-/** `<discreet-front-page server helper limit category heading>` */
+/** `<discreet-front-page server helper limit category heading current places max-of-section min-new new-share>` */
 export class DiscreetFrontPage extends HTMLElement {
   readonly device: Device | null;
   readonly sums: TakingPart | null;

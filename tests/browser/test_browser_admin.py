@@ -15,6 +15,7 @@ from learning_site import START, small_learner
 from discreet.aggregation.sums import NoisySum
 from discreet.protocol.quality_cells import LATTICE, quality_cells
 from discreet.serving.addresses import listen, url_of
+from discreet.serving.database_tables import model_versions
 from discreet.serving.endpoints import create_app
 from discreet.serving.http import http_server
 from discreet.serving.learning.experiment import Experiment, ExperimentArm, arm_names
@@ -26,11 +27,32 @@ TOKEN = "0123456789abcdef"
 ARMS = arm_names(Experiment("less popularity", (ExperimentArm("now"), ExperimentArm("half", popularity=0.5))))
 
 
+BROKEN_WORDS = """() => {
+  const broken = [];
+  for (const cell of document.querySelectorAll("#shown :is(td span, th, p, h3)")) {
+    const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      for (const { index, 0: word } of walker.currentNode.data.matchAll(/\\S{1,24}/g)) {
+        const range = document.createRange();
+        range.setStart(walker.currentNode, index);
+        range.setEnd(walker.currentNode, index + word.length);
+        if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) broken.push(word);
+      }
+    }
+  }
+  return broken;
+}"""
+"""Words that stand on two lines."""
+
+
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[str]:
     """A server that has learnt from a window, and has measured two arms for six days."""
     service, learner = small_learner(tmp_path)
     learner.learn()
+    with service.store.engine.begin() as connection:
+        old = {"version": "f" * 32, "model": "m", "made": START, "sums": 0, "reason": "an older window", "state": None}
+        connection.execute(model_versions.insert().values(old))
     store, task = WindowStore(service.store), quality_task(ARMS, 0.1, start=START, windows=9, name="ranking quality")
     rng = np.random.default_rng(1)
     for window in range(6):
@@ -75,12 +97,29 @@ def test_the_operators_page(browser: Any, site: str, tmp_path: Path) -> None:
         budget = page.locator("#budget").inner_text()
         assert "per user (zero out), against the publisher and one aggregator, one day, proved" in budget
         assert "report_replayed" in page.locator("#health").inner_text()
-        page.get_by_role("button", name="Roll back").click()
+        rows = page.locator("#model tbody tr")
+        assert [row.get_by_role("button").count() for row in rows.all()] == [0, 1]
+        assert "not kept" in rows.first.inner_text()
+        for answer in ("Change nothing", None, "Yes, roll back"):
+            assert page.get_by_text("Rolled back to").count() == 0
+            page.get_by_role("button", name="Roll back", exact=True).click()
+            page.get_by_text("until you lift it").wait_for()
+            if answer is None:
+                page.keyboard.press("Escape")
+            else:
+                page.get_by_role("button", name=answer).click()
+            page.locator("#asking").wait_for(state="hidden")
         page.get_by_text("Rolled back to").wait_for()
+        assert "This one ranks now." in rows.last.inner_text()
         page.get_by_role("button", name="Lift").click()
         page.get_by_text("Rolled back to").wait_for(state="detached")
         page.screenshot(path=os.environ.get("DISCREET_SCREENSHOT", str(tmp_path / "admin.png")), full_page=True)
-        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        for width in (390, 1366):
+            page.set_viewport_size({"width": width, "height": 844})
+            assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+            assert page.evaluate(BROKEN_WORDS) == []
+        page.set_viewport_size({"width": 390, "height": 844})
+        assert page.evaluate("document.documentElement.scrollHeight") < 4000
         page.get_by_role("button", name="Forget the token").click()
         assert page.locator("#shown").is_hidden()
         assert complaints == []

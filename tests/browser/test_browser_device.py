@@ -60,7 +60,7 @@ def test_every_vector_and_every_answer_in_chromium(page: Any) -> None:
       const verdicts = wrongVerdicts(answers, await import("/web/device/check.js"));
       const { wrongRankings } = await import("/support/ranking_vectors.mjs");
       const ranked = await (await fetch("/vectors/ranking_vectors.json")).json();
-      const names = ["personal", "ranking", "features"];
+      const names = ["personal", "ranking", "features", "first_page"];
       const parts = await Promise.all(names.map((name) => import(`/web/device/${name}.js`)));
       const found = { verdicts, rankings: wrongRankings(ranked, ...parts) };
       return { ...checkVectors(vectors, releases), notices: checkVectors(changed, releases).wrong.length, ...found };
@@ -225,7 +225,7 @@ def test_a_newcomers_first_page_is_mixed(page: Any) -> None:
       const { Publisher, open } = await import("/support/mock_publisher.mjs");
       window.publisher = new Publisher({ ranking: "local", diversity });
       publisher.articles.forEach((article, n) => (article.category = n < 25 ? "news" : n % 2 ? "sports" : "food"));
-      await open({ database: null });
+      await open({ database: null, firstPage: { places: 0 } });
       return device.here(40).articles;
     }"""
     plain, mixed = page.evaluate(script, 0), page.evaluate(script, 0.3)
@@ -240,6 +240,29 @@ def test_a_newcomers_first_page_is_mixed(page: Any) -> None:
     page.evaluate("() => device.clicked('N39')")
     ranked = page.evaluate("() => device.here(40).articles.map((article) => article.score)")
     assert ranked == sorted(ranked, reverse=True), "who reads is known, and gets the plain order"
+
+
+def test_the_first_page_keeps_its_limits_whatever_was_read(page: Any) -> None:
+    script = """async ({ clicks, firstPage }) => {
+      const { Publisher, open, START } = await import("/support/mock_publisher.mjs");
+      window.publisher = new Publisher({ ranking: "local", articles: 80 });
+      publisher.model.weights.interest = 0.1;
+      publisher.articles.forEach((article, n) => {
+        article.category = n < 40 ? "sports" : `c${n % 4}`;
+        article.published = START + n;
+      });
+      await open({ database: null, firstPage });
+      for (let n = 0; n < clicks; n++) await device.clicked(`N${n}`);
+      const { articles } = device.here(12), newest = START + 80 - Math.ceil((80 - clicks) / 10);
+      const count = (isOne) => articles.filter(isOne).length;
+      return [count(({ category }) => category === "sports"), count(({ published }) => published >= newest)];
+    }"""
+    for clicks in (0, 1, 10):
+        sports, new = page.evaluate(script, {"clicks": clicks})
+        assert sports <= 4 <= new
+        sports, new = page.evaluate(script, {"clicks": clicks, "firstPage": {"places": 0}})
+        assert sports > 4 > new, "without limits the test would say nothing"
+    assert page.evaluate(script, {"clicks": 1, "firstPage": {"maxOfSection": 3, "minNew": 6}}) == [3, 6]
 
 
 def test_epsilon_is_shown_with_three_digits_and_never_below_the_truth(page: Any) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from device_server import PublisherServer, bodies
+from device_server import START, PublisherServer, bodies
 from device_tools import Clock, client_of
 
+from discreet.edge.reader.first_page import FirstPage
 from discreet.edge.reader.reader_client import ReaderClient
 from discreet.edge.reader.reader_settings import ReaderSettings
 from discreet.privacy.release import Release
@@ -88,6 +89,40 @@ def test_a_newcomers_page_takes_categories_in_turns(tmp_path: Path, clock: Clock
     client.clicked("N39")
     scores = [ranked.score for ranked in client.front(10).articles]
     assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("clicks", [0, 1, 10])
+def test_the_first_page_is_mixed_and_new_whatever_was_read(clicks: int, tmp_path: Path, clock: Clock) -> None:
+    """Base scores and clicks speak for the old articles of one section; the limits are the device's setting."""
+    server = PublisherServer(articles=80, ranking="local")
+    for number, article in enumerate(server.articles.values()):
+        article |= {"category": "sports" if number < 40 else f"c{number % 4}", "published": START + number}
+    for places in (12, 0):
+        folder = tmp_path / str(places)
+        client = client_of(server, folder, clock, first_page=FirstPage(places=places))
+        client.refresh()
+        for number in range(clicks):
+            client.clicked(f"N{number}")
+        first = [ranked.article for ranked in client.front(12).articles]
+        newest = START + 80 - -(-(80 - clicks) // 10)
+        kept = sum(a.category == "sports" for a in first) <= 4, sum((a.published or 0) >= newest for a in first) >= 4
+        assert kept == (places > 0, places > 0)
+
+
+def test_an_article_that_is_open_or_was_read_under_its_address_is_not_shown(tmp_path: Path, clock: Clock) -> None:
+    server = PublisherServer(ranking="local")
+    for name, article in server.articles.items():
+        article["url"] = f"https://news.test/{name}"
+    client = client_of(server, tmp_path, clock)
+    client.refresh()
+    client.clicked("https://news.test/N5#comments")
+    client.clicked("https://news.test/later#x")
+    for current in ("N3", "https://news.test/N3#top"):
+        shown = {ranked.article.id for ranked in client.front(40, current=current).articles}
+        assert shown == set(server.articles) - {"N3", "N5"}
+    server.articles["N6"]["url"] = "https://news.test/later"
+    client.refresh()
+    assert "N6" not in {ranked.article.id for ranked in client.front(40).articles}
 
 
 def test_local_ranking_asks_for_nothing_personal(server: PublisherServer, tmp_path: Path, clock: Clock) -> None:

@@ -220,3 +220,32 @@ def test_compressed_bytes_are_the_same_each_time():
     catalogue = [CataloguePages("m", "s", 0.0).listing.compressed for _ in range(2)]
     assert catalogue[0] == catalogue[1]
     assert gzip.compress(body, 6, mtime=0) == gzip.compress(body, 6, mtime=0)
+
+
+def test_a_device_that_holds_the_answer_gets_no_body():
+    with running_server() as base:
+        for path in ("/v1/model", "/v1/catalogue"):
+            body = httpx.get(f"{base}{path}").content
+            again = httpx.get(f"{base}{path}", params={"holds": hashlib.sha256(body).hexdigest()})
+            assert (again.status_code, again.content) == (204, b"")
+            for other in ("", "0" * 64, hashlib.sha256(b"other").hexdigest()):
+                answer = httpx.get(f"{base}{path}", params={"holds": other})
+                assert (answer.status_code, answer.content) == (200, body)
+
+
+def test_the_list_stays_the_same_until_articles_change_or_minutes_have_passed(store, model):
+    """Else a device that asks again would get it whole each time: every base score has the age in it."""
+    now, passed = [10_000.0], [0.0]
+    updater = SnapshotUpdater(model, store, clock=lambda: now[0], passed=lambda: passed[0])
+    store.put_articles(many(20))
+
+    def digest(seconds):
+        now[0] += seconds
+        passed[0] += 100.0
+        updater.step()
+        return updater.catalogue.listing.digest
+
+    first, same, later = digest(0), digest(150), digest(300)
+    assert first == same != later
+    store.take_down("A3", EXPIRED)
+    assert digest(1) != later

@@ -53,6 +53,7 @@ def device_of(server: PublisherServer, folder: Path, clock: Clock, **changes: An
     return Device(folder, terms_of(server, **changes), catalogue_of(server), clock=clock)
 
 
-def client_of(server: PublisherServer, folder: Path, clock: Clock) -> ReaderClient:
+def client_of(server: PublisherServer, folder: Path, clock: Clock, **settings: Any) -> ReaderClient:
     ids = numbered_ids()
-    return ReaderClient("http://news.test", folder, transport=server, clock=clock, random_id=lambda: next(ids))
+    settings = {"transport": server, "clock": clock, "random_id": lambda: next(ids), **settings}
+    return ReaderClient("http://news.test", folder, **settings)

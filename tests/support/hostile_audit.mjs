@@ -174,7 +174,8 @@ class Reader {
     }
     this.sketched = made;
     for (const { url, body } of this.liar.sent.slice(from)) {
-      if (url === "/v1/recommend" && !names.has(JSON.parse(body).space)) this.problem ??= "a name from before forgetting was sent";
+      const held = url.split("?holds=")[1], isOld = url === "/v1/recommend" ? !names.has(JSON.parse(body).space) : held && !this.liar.names.has(held);
+      if (isOld) this.problem ??= "a name from before forgetting was sent";
     }
     return result;
   }
@@ -185,7 +186,7 @@ class Reader {
     const fail = (words) => (this.problem ??= words);
     for (const { url, headers, body } of sent) {
       if (Object.keys(headers).some((name) => name !== "Content-Type")) fail(`a header goes with ${url}: ${JSON.stringify(headers)}`);
-      if (!/^\/v1\/(model|catalogue(\/[0-9a-f]{64})?|recommend|reports)$/.test(url)) fail(`${url} was asked for`);
+      if (!/^\/v1\/((model|catalogue)(\?holds=[0-9a-f]{64})?|catalogue\/[0-9a-f]{64}|recommend|reports)$/.test(url)) fail(`${url} was asked for`);
       const report = url === "/v1/reports" ? JSON.parse(body) : {};
       if (report.kind === "label" && report.slate.articles.filter((id) => known.has(id)).length < 10) fail("a label of a slate with few articles");
     }

@@ -1,6 +1,7 @@
 /* A publisher that lies: an honest one whose answers are changed in any field, replaced, repeated, refused or lost, and
    whose terms, articles and slates change as suits it. All of it follows from a seed and from what it is asked. */
 
+import { sha256 } from "/web/device/sha256.js";
 import { CATEGORIES, Publisher } from "/support/mock_publisher.mjs";
 
 /** Numbers in [0, 1) from a seed (mulberry32). */
@@ -49,8 +50,9 @@ export class Liar extends Publisher {
     if (draw() < 0.1) this.lieInTerms();
   }
 
-  fetch = async (url, { method, headers, body }) => {
-    this.sent.push({ method, url, headers: { ...headers }, body: body ?? "" });
+  fetch = async (asked, { method, headers, body }) => {
+    this.sent.push({ method, url: asked, headers: { ...headers }, body: body ?? "" });
+    const url = asked.split("?")[0];
     const does = (what) => this.draw() < this.rates[what];
     if (url === "/v1/model" && does("terms")) this.lieInTerms();
     if (url === "/v1/catalogue" && does("articles")) this.lieInArticles();
@@ -159,6 +161,7 @@ export class Liar extends Publisher {
   /** What of this answer a device may use later: names that it may send back, and the ids of the latest slate. */
   remember(url, status, text) {
     try {
+      this.names.add(sha256(new TextEncoder().encode(text)));
       const value = JSON.parse(text);
       if (typeof value?.space === "string") this.names.add(value.space);
       if (url === "/v1/recommend") this.lastSlate = value.articles.map((article) => article.id);

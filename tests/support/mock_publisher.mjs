@@ -97,13 +97,13 @@ export class Publisher {
 }
 
 /** A device of the publisher in this page, at window.device; the time is window.now. */
-export async function open({ database = "test", seed = 0, epoch = 10, whole = true, ...changes } = {}) {
+export async function open({ database = "test", seed = 0, epoch = 10, whole = true, firstPage, ...changes } = {}) {
   const { openDevice } = await import("/web/device/device.js");
   window.publisher ??= new Publisher(changes);
   window.now ??= START + epoch * WEEK + 3600;
   const random = seed ? scripted("", seed) : undefined;
   const fetch = (...request) => window.publisher.fetch(...request);
-  window.device = await openDevice({ database, random, now: () => window.now, fetch });
+  window.device = await openDevice({ database, random, now: () => window.now, fetch, firstPage });
   await window.device.refresh();
   if (whole) await window.device.complete();
 }

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from discreet.edge.reader.device_catalogue import Article
+from discreet.edge.reader.first_page import FIRST_PAGE, FirstPage
 from discreet.edge.reader.local_ranking import rank, shown_features
 from discreet.edge.reader.personal_scores import ReadArticle
 from discreet.edge.reader.publisher_terms import HistoryWeights, PublisherTerms
@@ -62,19 +63,23 @@ def articles(count: int, dimension: int, seed: int) -> list[Article]:
             float(np.float32(rng.normal())) if n % 5 else 0.25,
             section=SECTIONS[n // 2 % len(SECTIONS)],
             popularity=n % 4 / 8,
+            published=None if n % 6 == 2 else 1000 * (n * 7 % 23),
         )
         for n in range(count)
     ]
 
 
-def case(name: str, clicks: int, asked: PublisherTerms, seed: int, size: int = 40) -> dict[str, Any]:
+def case(
+    name: str, clicks: int, asked: PublisherTerms, seed: int, size: int = 40, first_page: FirstPage = FIRST_PAGE
+) -> dict[str, Any]:
     known = articles(size, asked.dimension, seed)
     read = articles(max(clicks, 1), asked.dimension, seed + 1)[:clicks]
     history = [ReadArticle(one.vector if n % 9 else b"", one.category, one.section) for n, one in enumerate(read)]
     gone = {known[3].id, known[7].id} if clicks else set()
-    ranked = rank(known, [one.base for one in known], history, gone, asked)
+    ranked = rank(known, [one.base for one in known], history, gone, asked, first_page)
     return {
         "name": name,
+        "first_page": vars(first_page),
         "weights": vars(asked.weights),
         "vectors": {
             "dimension": asked.dimension,
@@ -89,7 +94,10 @@ def case(name: str, clicks: int, asked: PublisherTerms, seed: int, size: int = 4
             {"category": category, "name": one, "share": share} for (category, one), share in asked.sections.items()
         ],
         "articles": [
-            [one.id, one.category, one.section, one.base, base64.b64encode(one.vector).decode(), one.popularity]
+            [
+                *(one.id, one.category, one.section, one.base),
+                *(base64.b64encode(one.vector).decode(), one.popularity, one.published),
+            ]
             for one in known
         ],
         "history": [[one.category, one.section, base64.b64encode(one.vector).decode()] for one in history],
@@ -121,6 +129,8 @@ def vectors() -> list[dict[str, Any]]:
         case("a head alone, and interest", 20, terms(weights=replace(others, head=-1.0), head=head, negative=2), 15),
         case("a head without a history", 0, terms(weights=replace(FRONT_PAGE, head=1.0), head=head), 16),
         case("the longest vectors", 6, terms(1024), 9, size=12),
+        case("no limits of the first page", 12, terms(), 17, first_page=FirstPage(places=0)),
+        case("other limits of the first page", 12, terms(), 18, first_page=FirstPage(20, 5, 9, 0.5)),
     ]
 
 

@@ -28,14 +28,15 @@ _GZIP = 6
 
 @dataclass(frozen=True)
 class Sent:
-    """An answer that is the same for everybody, compressed once."""
+    """An answer that is the same for everybody, compressed once. Its digest is the SHA-256 of what a device sees."""
 
     compressed: bytes
+    digest: str
 
     @classmethod
     def of(cls, body: bytes) -> Sent:
         """Of the bytes that a device sees."""
-        return cls(gzip.compress(body, _GZIP, mtime=0))
+        return cls(gzip.compress(body, _GZIP, mtime=0), hashlib.sha256(body).hexdigest())
 
     def plain(self) -> bytes:
         """The bytes for who cannot decompress them."""

@@ -13,19 +13,31 @@ from starlette.types import Receive, Scope, Send
 from discreet.serving.catalogue_pages import Sent
 from discreet.serving.refusal import RequestRefusal
 
+_NOT_KEPT = {"Cache-Control": "no-store"}
+_HOLDS = {
+    "name": "holds",
+    "in": "query",
+    "schema": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+    "description": "The SHA-256 of the answer that you hold.",
+}
+
 
 class PolledRoute(APIRoute):
     """A GET that is described like others, and answered without waiting and without their layers.
 
-    The gate calls it directly, however many requests are worked on.
+    The gate calls it directly, however many requests are worked on. A device that names the digest of the answer,
+    because it holds it already, gets no body.
     """
 
     def __init__(self, path: str, made: Callable[[], Sent], **described: Any) -> None:
-        super().__init__(path, made, methods=["GET"], **described)
+        described["responses"] = {**described.get("responses", {}), 204: {"description": "It is what you hold."}}
+        super().__init__(path, made, methods=["GET"], openapi_extra={"parameters": [_HOLDS]}, **described)
 
         async def polled(scope: Scope, receive: Receive, send: Send) -> None:
             try:
-                answer: Response = sent_to(Request(scope), made(), "no-store")
+                request, sent = Request(scope), made()
+                holds = request.query_params.get("holds") == sent.digest
+                answer = Response(None, 204, _NOT_KEPT) if holds else sent_to(request, sent, "no-store")
             except RequestRefusal as refusal:
                 answer = refused(refusal)
             await answer(scope, receive, send)

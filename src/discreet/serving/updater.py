@@ -22,6 +22,8 @@ from discreet.serving.snapshot import Snapshot
 
 POLL_SECONDS = 2.0
 REFRESH_SECONDS = 60.0
+AGE_STEP_SECONDS = 300
+"""Ages grow in such steps: base scores, and the list that devices ask for again, stay the same between them."""
 TIDY_SECONDS = 3600.0
 _ENCODED_TOGETHER = 4096
 _FORGOTTEN = 1000
@@ -196,7 +198,7 @@ class SnapshotUpdater:
         """Put a snapshot with base scores of this moment in place."""
         known = self._popularity.of(snapshot.ids) if self.rates is None else self.rates.of(snapshot)
         model = self.model
-        s, now = snapshot, int(self._clock())
+        s, now = snapshot, -(-int(self._clock()) // AGE_STEP_SECONDS) * AGE_STEP_SECONDS
         with_it, without = (
             np.clip(np.nan_to_num(base), -_MAX_BASE, _MAX_BASE)
             for base in (

@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from discreet.edge.reader.account import DeviceStatement, open_ledger, stopped
-from discreet.edge.reader.device_catalogue import Article, DeviceCatalogue
+from discreet.edge.reader.device_catalogue import Article, DeviceCatalogue, address_of
+from discreet.edge.reader.first_page import FIRST_PAGE, FirstPage
 from discreet.edge.reader.history import Click, History, ShownSlate, SketchPlan
 from discreet.edge.reader.local_ranking import Ranked, rank, shown_features
 from discreet.edge.reader.personal_scores import ReadArticle
@@ -52,6 +53,7 @@ class Device:
         catalogue: Its articles; others may come later.
         clock: Seconds since 1970.
         random_id: Makes names that say nothing: 32 hexadecimal digits.
+        first_page: What holds of the first places, whatever was read.
     """
 
     def __init__(
@@ -62,8 +64,10 @@ class Device:
         *,
         clock: Callable[[], float] = time.time,
         random_id: Callable[[], str] = lambda: secrets.token_hex(16),
+        first_page: FirstPage = FIRST_PAGE,
     ) -> None:
         self.terms = terms
+        self.first_page = first_page
         self.catalogue = catalogue
         self._clock = clock
         self._random_id = random_id
@@ -106,23 +110,23 @@ class Device:
             return None
         return slate.name if self.history.add_slate(slate, self.current_epoch()) else None
 
-    def clicked(self, article_id: str, slate_name: str | None = None) -> None:
-        """Remember a click; `slate_name` is what `show` gave for the slate it was made in.
+    def clicked(self, name: str, slate_name: str | None = None) -> None:
+        """Remember a click on an article, by id or address; `slate_name` is what `show` gave for its slate.
 
         An article that is not in the catalogue counts on topic 0: every click must count somewhere. So does one that
         leaves it later, if too few articles share its topic now.
         """
-        article = self.catalogue.get(article_id) or Article.unknown(article_id)
+        article = self.catalogue.get(name) or Article.unknown(name)
         is_shared = self.catalogue.topic_sizes[article.topic] >= limits.min_topic_articles
         slate = self.history.slate(slate_name) if slate_name is not None else None
         self.history.add_click(
             Click(
                 time=int(self._clock()),
                 epoch=self.current_epoch(),
-                article=article_id,
+                article=article.id,
                 category=article.category,
                 is_open=int(self.history.is_open(article)),
-                slate=slate.name if slate is not None and article_id in slate.articles else None,
+                slate=slate.name if slate is not None and article.id in slate.articles else None,
                 space=self.terms.space,
                 topic=article.topic if is_shared else 0,
                 vector=article.vector,
@@ -180,10 +184,16 @@ class Device:
         features = shown_features(shown, self._read(), self.terms).tolist()
         self.history.add_view(int(self._clock()), self.arm.name, [article.id for article in shown], features)
 
-    def rank(self, candidates: Sequence[Article] | None = None, bases: Sequence[float] | None = None) -> list[Ranked]:
+    def rank(
+        self,
+        candidates: Sequence[Article] | None = None,
+        bases: Sequence[float] | None = None,
+        current: str | None = None,
+    ) -> list[Ranked]:
         """Candidates (or the whole catalogue) in the order of their scores for this reader, without what was read.
 
-        Nothing leaves the device for it. `bases` are fresher base scores than the catalogue's.
+        Nothing leaves the device for it. `bases` are fresher base scores than the catalogue's; `current` is the id or
+        address of the article that is open.
         """
         candidates = list(self.catalogue) if candidates is None else candidates
         bases = [article.base for article in candidates] if bases is None else bases
@@ -192,8 +202,8 @@ class Device:
             more = arm.popularity - 1
             both = zip(bases, candidates, strict=True)
             bases = [base + more * article.popularity for base, article in both]
-        read = {click.article for click in self.history.clicks()}
-        return rank(candidates, bases, self._read(), read, self.terms.in_arm(arm))
+        read = {click.article for click in self.history.clicks()} | ({address_of(current)} if current else set())
+        return rank(candidates, bases, self._read(), read, self.terms.in_arm(arm), self.first_page)
 
     def forget(self) -> None:
         """The history goes, and all releases kept from it. The debits stay: what was sent stays sent."""

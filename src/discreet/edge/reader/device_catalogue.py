@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from urllib.parse import urldefrag
 
 from discreet.edge.reader.publisher_terms import PublisherTerms
 from discreet.errors import DiscreetError
@@ -47,7 +48,11 @@ class Article:
     @classmethod
     def unknown(cls, article_id: str) -> Article:
         """An article of which nothing is known but its name."""
-        return cls(article_id, "", "", 0, b"")
+        return cls(address_of(article_id), "", "", 0, b"")
+
+    def is_any_of(self, names: Collection[str]) -> bool:
+        """Whether its id or its address is among these, which have no fragment."""
+        return self.id in names or (self.url != "" and address_of(self.url) in names)
 
 
 class DeviceCatalogue:
@@ -62,9 +67,13 @@ class DeviceCatalogue:
     def __iter__(self) -> Iterator[Article]:
         return iter(self._articles.values())
 
-    def get(self, article_id: str) -> Article | None:
-        """The article, if it is in the catalogue."""
-        return self._articles.get(article_id)
+    def get(self, name: str) -> Article | None:
+        """The article with this id or address, if it is in the catalogue."""
+        return self._articles.get(name) or self._by_address.get(address_of(name))
+
+    @cached_property
+    def _by_address(self) -> dict[str, Article]:
+        return {address_of(article.url): article for article in self if article.url}
 
     def holds(self, article_ids: Collection[str]) -> int:
         """How many different ones of these are in the catalogue."""
@@ -74,6 +83,11 @@ class DeviceCatalogue:
     def topic_sizes(self) -> Counter[int]:
         """How many articles each topic has, of those that have any."""
         return Counter(article.topic for article in self)
+
+
+def address_of(name: str) -> str:
+    """An address without what says where in a page to look; what is no address stays as it is."""
+    return urldefrag(name).url if name.startswith(("http://", "https://")) else name
 
 
 def unpacked(text: str, size: int) -> bytes:

@@ -33,7 +33,12 @@ class ReaderClientInMemory(ReaderClient):
 
     def _open_device(self, terms: PublisherTerms) -> Device:
         return DeviceInMemory(
-            self._folder, terms, self._articles.catalogue, clock=self._clock, random_id=self._random_id
+            self._folder,
+            terms,
+            self._articles.catalogue,
+            clock=self._clock,
+            random_id=self._random_id,
+            first_page=self._first_page,
         )
 
     def _keep_terms(self, text: str) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.edge.reader.device_catalogue import Article
+from discreet.edge.reader.first_page import FIRST_PAGE, FirstPage
 from discreet.edge.reader.personal_scores import ReadArticle, head_features, history_features, matrix, personal_scores
 from discreet.edge.reader.publisher_terms import PublisherTerms
 
@@ -35,15 +36,19 @@ def rank(
     history: Sequence[ReadArticle],
     read: Collection[str],
     terms: PublisherTerms,
+    first_page: FirstPage = FIRST_PAGE,
 ) -> list[Ranked]:
     """The candidates that were not read, the best first; equals in the order in which they came.
+
+    The first places are those that `first_page` allows.
 
     Args:
         candidates: The articles.
         bases: The score of each for everybody.
         history: The kept clicks, the oldest first.
-        read: Ids to leave out.
+        read: Ids and addresses to leave out.
         terms: Weights, what they need, and diversity.
+        first_page: The limits of the first places.
     """
     vectors = matrix([article.vector for article in candidates], terms.dimension)
     own = personal_scores(vectors, [(article.category, article.section) for article in candidates], history, terms)
@@ -51,9 +56,10 @@ def rank(
     order = np.argsort(-scores, kind="stable")
     if not read and terms.diversity > 0:
         order = in_turns(order, scores, [article.category for article in candidates], terms.diversity)
-    return [
-        Ranked(candidates[i], float(scores[i]), float(own[i])) for i in order.tolist() if candidates[i].id not in read
-    ]
+    unread = [i for i in order.tolist() if not candidates[i].is_any_of(read)]
+    sections, published = [one.category for one in candidates], [one.published for one in candidates]
+    shown = first_page.arranged(unread, sections, published)
+    return [Ranked(candidates[i], float(scores[i]), float(own[i])) for i in shown]
 
 
 def shown_features(

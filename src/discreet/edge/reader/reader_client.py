@@ -14,6 +14,7 @@ server answers is used before it was checked (docs/reference/protocol.md).
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import secrets
 import time
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.edge.reader.catalogue_file import CatalogueFile
 from discreet.edge.reader.device import Device, OwnSketch
 from discreet.edge.reader.device_catalogue import Article
+from discreet.edge.reader.first_page import FIRST_PAGE, FirstPage
 from discreet.edge.reader.history import ShownSlate
 from discreet.edge.reader.http_client import HttpReply, Transport, over_http
 from discreet.edge.reader.local_ranking import Ranked
@@ -70,6 +72,7 @@ class ReaderClient:
         transport: How to reach the server.
         clock: Seconds since 1970.
         random_id: Makes names that say nothing: 32 hexadecimal digits.
+        first_page: What holds of the first places, whatever was read.
     """
 
     def __init__(
@@ -80,7 +83,9 @@ class ReaderClient:
         transport: Transport = over_http,
         clock: Callable[[], float] = time.time,
         random_id: Callable[[], str] = lambda: secrets.token_hex(16),
+        first_page: FirstPage = FIRST_PAGE,
     ) -> None:
+        self._first_page = first_page
         self._url = url.rstrip("/")
         self._folder = Path(folder)
         self._transport = transport
@@ -91,6 +96,7 @@ class ReaderClient:
         self._device: Device | None = None
         self._online, self._problem = False, None
         self._forgot = False
+        self._held: dict[str, str] = {}
         self.contributor: Contributor | None = None
         self._tasks: TaskClient | None = None
         if self._model_file.exists():
@@ -136,10 +142,12 @@ class ReaderClient:
 
     def refresh(self) -> ClientStatus:
         """Fetch the terms and what is new in the catalogue; without a connection, keep what there is."""
-        reply = self._ask("GET", "/v1/model")
+        reply = self._ask_again("/v1/model")
         if reply is not None and reply.status == 200:
+            self._held.clear()
             with self._understanding():
                 self._take_terms(read("model", reply.body))
+                self._held["/v1/model"] = hashlib.sha256(reply.body).hexdigest()
         problem = self._problem
         if reply is not None and self._device is not None:
             with self._understanding():
@@ -151,24 +159,26 @@ class ReaderClient:
                 self._tasks.refresh()
         return self.status
 
-    def front(self, limit: int = 20, *, section: str | None = None) -> Front:
+    def front(self, limit: int = 20, *, section: str | None = None, current: str | None = None) -> Front:
         """The articles to show now, without those that were read, in the way the publisher ranks.
+
+        `current`, the id or address of the article that is open, is not among them.
 
         What is asked of the server depends on the sketches, the open counts and the limit alone: as many articles
         whatever was read or is looked at, and nothing at all if the device ranks by itself. A section is picked here.
         """
         device = self.device
-        shown = self._asked(device, limit) if self._asks(device) else None
+        shown = self._asked(device, limit, current) if self._asks(device) else None
         if shown is None or section is not None:
             known = [a for a in device.catalogue if section is None or section in (a.section, a.category)]
-            shown = Front(device.rank(known)[:limit], None, "local")
+            shown = Front(device.rank(known, current=current)[:limit], None, "local")
         if section is None:
             device.remember_view([ranked.article for ranked in shown.articles])
         return shown
 
-    def clicked(self, article_id: str, slate: str | None = None) -> None:
-        """Remember a click on this device; `slate` as `front` gave it."""
-        self.device.clicked(article_id, slate)
+    def clicked(self, name: str, slate: str | None = None) -> None:
+        """Remember a click on the article of an id or address; `slate` as `front` gave it."""
+        self.device.clicked(name, slate)
 
     def send_due(self) -> int:
         """Make the releases that are due, and send what has not arrived yet; returns how many reports were taken.
@@ -203,6 +213,7 @@ class ReaderClient:
         self._articles.forget()
         device.catalogue = self._articles.catalogue
         self._model_file.unlink(missing_ok=True)
+        self._held.clear()
         self._forgot = True
 
     def _take_terms(self, model: dict[str, Any]) -> None:
@@ -238,7 +249,14 @@ class ReaderClient:
 
     def _open_device(self, terms: PublisherTerms) -> Device:
         catalogue = self._articles.catalogue
-        return Device(self._folder, terms, catalogue, clock=self._clock, random_id=self._random_id)
+        return Device(
+            self._folder,
+            terms,
+            catalogue,
+            clock=self._clock,
+            random_id=self._random_id,
+            first_page=self._first_page,
+        )
 
     def _open_contributor(self, sender: Sender, floors: Floors) -> Contributor:
         from discreet.edge.reader.sums import Contributor
@@ -250,7 +268,7 @@ class ReaderClient:
 
     def _fetch_catalogue(self, terms: PublisherTerms) -> None:
         """The list, then the pages that are lacking, the newest first; what has come stays for the next time."""
-        reply = self._ask("GET", "/v1/catalogue")
+        reply = self._ask_again("/v1/catalogue")
         if reply is None or reply.status != 200:
             return
         for name in self._articles.take(reply.body, terms):
@@ -259,16 +277,22 @@ class ReaderClient:
                 return
             self._articles.keep_page(name, page.body, terms)
         self._articles.complete(terms)
+        self._held["/v1/catalogue"] = hashlib.sha256(reply.body).hexdigest()
+
+    def _ask_again(self, path: str) -> HttpReply | None:
+        """Ask for what may be here already: its digest is named, and is kept in memory alone."""
+        held = self._held.get(path)
+        return self._ask("GET", path if held is None else f"{path}?holds={held}")
 
     def _asks(self, device: Device) -> bool:
         return not self._forgot and device.terms.ranking != "local" and device.settings.makes_sketches(device.terms)
 
-    def _asked(self, device: Device, limit: int) -> Front | None:
+    def _asked(self, device: Device, limit: int, current: str | None) -> Front | None:
         """The server's slate as the reader sees it; None if there is none that can be used."""
         with self._understanding():
             reply = self._ask("POST", "/v1/recommend", self._recommend_body(device, limit))
             if reply is not None and reply.status == 200:
-                return self._shown(device, read("recommend", reply.body), limit)
+                return self._shown(device, read("recommend", reply.body), limit, current)
         return None
 
     def _recommend_body(self, device: Device, limit: int) -> str:
@@ -288,14 +312,14 @@ class ReaderClient:
             body["open"] = counts
         return json.dumps(body)
 
-    def _shown(self, device: Device, answer: dict[str, Any], limit: int) -> Front:
+    def _shown(self, device: Device, answer: dict[str, Any], limit: int, current: str | None) -> Front:
         """Re-ranked here, or in the server's order; never what was read."""
         entries = answer["articles"]
         names = tuple(entry["id"] for entry in entries)
         slate = device.show(ShownSlate(answer["slate"], answer["model"], names, answer["signature"]))
         bases = {entry["id"]: entry["base"] for entry in entries}
         candidates = [device.catalogue.get(name) or Article.unknown(name) for name in bases]
-        ranked = device.rank(candidates, list(bases.values()))
+        ranked = device.rank(candidates, list(bases.values()), current)
         if device.terms.ranking == "server":
             place = {name: number for number, name in enumerate(bases)}
             ranked.sort(key=lambda shown: place[shown.article.id])

@@ -1,16 +1,17 @@
 /**
  * The demonstration page: news ranked by the reader's own device, and a panel that shows what that device tells.
  *
- * The server is asked on three occasions only, none of which depends on what is read: when the page is opened, when the
- * reader presses Refresh, and at the end of each public epoch. A click changes the ranking at once, and here.
+ * The server is asked on four occasions only, none of which depends on what is read: when the page is opened or shown again,
+ * when the reader presses Refresh, every minute or two, and at the end of each public epoch. A click changes the ranking at once, and here.
  */
 
 import { openDevice } from "./device/device.js";
 import { showChoices, wireChoices } from "./page/choices.js";
 import { byId, say, show } from "./page/dom.js";
 import { clearNews, showNews, showNotice, showSections } from "./page/news.js";
+import { inPlace } from "./page/in_place.js";
 import { showPanel, showPromise, showSums } from "./page/panel.js";
-import { closeReader, openReader, wireReader } from "./page/reader.js";
+import { closeReader, openReader, renewReader, wireReader } from "./page/reader.js";
 import { asksNothing, until } from "./page/words.js";
 
 const FIRST = 25, MAX_ARTICLES = 200, RETRY_SECONDS = 15;
@@ -18,7 +19,7 @@ const FIRST = 25, MAX_ARTICLES = 200, RETRY_SECONDS = 15;
 const device = await openDevice();
 const helpers = document.querySelector("meta[name='discreet-helpers']").content.split(" ").filter(Boolean);
 const part = helpers.length ? await device.takePart({ helpers }) : null;
-const page = { front: null, section: null, limit: FIRST, epoch: null, opened: 0 };
+const page = { front: null, section: null, limit: FIRST, epoch: null, opened: 0, reading: null };
 let queue = Promise.resolve();
 
 /** One thing at a time; what fails is said, and the page goes on. */
@@ -66,8 +67,29 @@ async function fetchNews() {
   rankAnew();
 }
 
+/**
+ * Something came or went. What is shown stays where it is; what is gone leaves, also from the article that is open; what came
+ * waits until the reader asks.
+ */
+function renew() {
+  const shown = [...byId("articles").children].map((item) => item.dataset.article);
+  if (!page.front || !shown.length || page.section !== null) return rankAnew();
+  const front = page.front.ranking === "local" ? device.here(Infinity) : device.again(page.front);
+  const { articles, isNew } = inPlace(shown, front.articles);
+  page.front = { ...front, articles: articles.slice(0, MAX_ARTICLES) };
+  if (page.reading && !renewReader(device.articles().find(({ id }) => id === page.reading))) announce("The publisher has taken this article down.");
+  render();
+  sayNew(isNew);
+}
+
+function sayNew(isNew) {
+  say("again", isNew ? "Refresh •" : "Refresh");
+  if (isNew) announce("There are new articles. Refresh shows them.");
+}
+
 /** With the clicks since, here; nothing is asked. */
 function rankAnew() {
+  sayNew(false);
   if (device.model && page.front) page.front = page.front.ranking === "local" ? device.here(MAX_ARTICLES) : device.again(page.front);
   render();
 }
@@ -81,6 +103,7 @@ function chooseSection(section) {
 /** A click waits for nobody: it is kept while requests are under way. */
 async function openArticle(article, place) {
   page.opened = place;
+  page.reading = article.id;
   openReader(article);
   try {
     await device.clicked(article.id, page.section === null ? page.front.slate : null);
@@ -188,6 +211,7 @@ function start() {
     setInterval(() => tickSums().catch(() => {}), 1000);
     byId("sums-choice").addEventListener("click", () => inTurn(chooseSums));
   }
+  device.follow(() => inTurn(renew));
   navigator.serviceWorker?.register("/worker.js").catch(() => {});
   inTurn(fetchNews).then(async () => {
     tick();

@@ -33,7 +33,6 @@ function open(isOpen) {
 }
 
 function show(status) {
-  byId("problem").textContent = "";
   byId("when").textContent = `as of ${new Date(1000 * status.time).toISOString().slice(0, 16).replace("T", " ")} UTC`;
   fill("quality", qualityOf(status.quality, plot));
   fill("sums", sumsOf(status.tasks));
@@ -49,8 +48,10 @@ function counts(found, what) {
   return make("p", {}, `${words.length ? words.join(", ") : "no"} ${what}`);
 }
 
-/** Roll back to a version, or lift the rollback, and look again. */
+/** Roll back to a version, if the operator means it, or lift the rollback, and look again. */
 async function change(version) {
+  if (version && !(await means(version))) return;
+  byId("problem").textContent = "";
   try {
     await (version ? ask(`/models/${version}/rollback`, "POST") : ask("/rollback", "DELETE"));
   } catch (error) {
@@ -59,14 +60,24 @@ async function change(version) {
   await refresh();
 }
 
+function means(version) {
+  const dialog = byId("asking");
+  byId("asking-words").textContent = `Every reader's device will rank with what version ${version.slice(0, 12)} knew, within a minute, until you lift it. What is learnt meanwhile is kept.`;
+  dialog.returnValue = "no";
+  dialog.showModal();
+  return new Promise((resolve) => dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true }));
+}
+
+/** What is the same stays, and keeps the focus. */
 function fill(id, parts) {
-  byId(id).replaceChildren(...parts);
+  const fresh = make("div", {}, ...parts);
+  if (byId(id).innerHTML !== fresh.innerHTML) byId(id).replaceChildren(...fresh.childNodes);
 }
 
 byId("login").addEventListener("submit", (event) => {
   event.preventDefault();
   sessionStorage.setItem(KEPT, byId("token").value.trim());
-  byId("token").value = "";
+  byId("token").value = byId("problem").textContent = "";
   refresh();
 });
 byId("leave").addEventListener("click", () => {

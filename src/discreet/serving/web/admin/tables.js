@@ -1,6 +1,7 @@
 /** The status in tables. All of it is public, or comes from noised sums: no reader is in it. */
 
 import { make } from "../page/dom.js";
+import { count } from "../page/words.js";
 
 const WITHOUT_SUM = { invalidBatchSize: "too few contributions" };
 const METRICS = { auc: "AUC", "ndcg@10": "nDCG@10", clicks: "views with a click" };
@@ -68,15 +69,17 @@ function headOf({ directions, learnt, chi_squared: chi, max_chi_squared: most, f
     + `beyond ${most.toFixed(1)} it is learnt. Its length: ${ranking.toFixed(3)}, of the first ${first.toFixed(3)}.`);
 }
 
-/** `change(version)` rolls back; `change(null)` lifts a rollback. */
+const GONE = "What it knew is not kept: of each day before the last only the last version is.";
+
+/** `change(version)` rolls back; `change(null)` lifts a rollback. Why a version cannot be gone back to stands in its row. */
 export function versionsOf({ versions, rolled_back_to: held, history }, change) {
-  const parts = [make("p", {}, `${versions} versions.`)];
+  const parts = [make("p", {}, `${count(versions, "version")}.`)];
   if (held) parts.push(make("p", { class: "loud" }, `Rolled back to ${held.slice(0, 12)}. `, make("button", { type: "button", onclick: () => change(null) }, "Lift")));
   const rows = history.map(({ version, made, sums, reason, usable }) => [
-    make("code", {}, version.slice(0, 12)), new Date(1000 * made).toISOString().slice(0, 16).replace("T", " "), sums, reason,
-    usable && version !== held ? make("button", { type: "button", onclick: () => change(version) }, "Roll back") : "",
+    make("code", {}, version.slice(0, 12)), make("time", {}, new Date(1000 * made).toISOString().slice(0, 16).replace("T", " ")), sums, reason,
+    version === held ? "This one ranks now." : usable ? make("button", { type: "button", onclick: () => change(version) }, "Roll back") : make("span", { class: "soft" }, GONE),
   ]);
-  if (rows.length) parts.push(table(["version", "made (UTC)", "sums", "why", ""], rows));
+  if (rows.length) parts.push(table(["version", "made (UTC)", "sums", "why", "go back"], rows));
   return parts;
 }
 
@@ -101,10 +104,12 @@ function shown({ mean, se }) {
   return mean === null ? "unknown" : `${mean.toFixed(4)} ± ${se.toFixed(4)}`;
 }
 
+/** On a narrow screen each row is a list with the heads before the values; the roles say that it is a table all the same. */
 function table(heads, rows) {
   const kind = (value) => (typeof value === "number" ? "number" : "");
-  return make("table", {},
-    make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))),
-    make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((value) => make("td", { class: kind(value) }, typeof value === "number" ? String(value) : value))))),
+  const cell = (value, column) => make("td", { role: "cell", class: kind(value), "data-head": heads[column] }, make("span", {}, typeof value === "number" ? String(value) : value));
+  return make("table", { role: "table" },
+    make("thead", { role: "rowgroup" }, make("tr", { role: "row" }, ...heads.map((head, column) => make("th", { scope: "col", role: "columnheader", class: kind(rows[0]?.[column]) }, head)))),
+    make("tbody", { role: "rowgroup" }, ...rows.map((row) => make("tr", { role: "row" }, ...row.map(cell)))),
   );
 }

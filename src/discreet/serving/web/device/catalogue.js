@@ -7,6 +7,8 @@
  */
 
 import { LIMITS, NotAsAgreed, read } from "./check.js";
+import { addressOf, isAddress } from "./connection.js";
+import { Polled } from "./polled.js";
 import { fromBase64 } from "./ranking.js";
 import { sha256 } from "./sha256.js";
 
@@ -20,6 +22,7 @@ export class Catalogue {
   #front = NOTHING;
   #together = null;
   #pages = new Map();
+  #list = new Polled("/v1/catalogue");
 
   constructor(storage) {
     this.#storage = storage;
@@ -30,6 +33,7 @@ export class Catalogue {
     const [whole, coming] = await this.#storage.transaction(["meta"], "readonly", async ({ meta }) =>
       [(await meta.get("catalogue"))?.value, (await meta.get("coming"))?.value]);
     this.#whole = NOTHING;
+    this.#list.drop();
     this.#coming = coming ?? null;
     this.#front = coming?.front ?? NOTHING;
     this.#together = null;
@@ -53,6 +57,11 @@ export class Catalogue {
 
   get(id) {
     return this.#known().byId.get(id);
+  }
+
+  /** The article with this id or address. */
+  find(name) {
+    return this.get(name) ?? (isAddress(name) ? this.articles.find(({ url }) => url && addressOf(url) === addressOf(name)) : undefined);
   }
 
   /** Whether so many articles are on a topic that it names none of them. */
@@ -85,11 +94,11 @@ export class Catalogue {
     return this.#coming !== null;
   }
 
-  /** Ask for the list of pages. What comes with it is shown until the pages are there. */
-  async refresh(server, terms) {
-    const reply = await server.ask("GET", "/v1/catalogue");
-    if (reply?.status !== 200) return;
-    const coming = comingFrom(reply.bytes, terms);
+  /** Ask for the list of pages. What comes with it is shown until the pages are there. `isAnew` asks whatever is here. */
+  async refresh(server, terms, isAnew) {
+    const bytes = await this.#list.ask(server, isAnew);
+    if (!bytes) return;
+    const coming = comingFrom(bytes, terms);
     await this.#storage.transaction(["meta", "pages"], "readwrite", async ({ meta, pages }) => {
       const wanted = new Set([...coming.pages, ...((await meta.get("catalogue"))?.value.pages ?? [])].map((page) => page.name));
       for (const name of await pages.keys()) if (!wanted.has(name)) await pages.delete(name);
@@ -98,6 +107,7 @@ export class Catalogue {
     this.#coming = coming;
     this.#front = coming.front;
     this.#together = null;
+    this.#list.hold(bytes);
   }
 
   /** Fetch the pages that are not here; when all are, they are the catalogue. */

@@ -4,6 +4,26 @@ import { LIMITS, parse } from "./check.js";
 
 const LOGGED = 500, TIMEOUT = 60_000;
 
+/** A whole address, without what says where in a page to look; "" is the page's own origin. As it was, if it is none. */
+export function addressOf(url) {
+  try {
+    const { origin, pathname, search } = new URL(url || "/", globalThis.document?.baseURI ?? globalThis.location?.href);
+    return origin + pathname + search;
+  } catch {
+    return url;
+  }
+}
+
+/** Whether a name is an address, and no id. */
+export function isAddress(name) {
+  return /^https?:\/\//.test(name);
+}
+
+/** The address of a server, the same however it is written. */
+export function serverAddress(url) {
+  return addressOf(url).replace(/\/+$/, "");
+}
+
 export class Connection {
   online = false;
   problem = null;
@@ -52,18 +72,27 @@ export class Connection {
     return reply;
   }
 
+  /** Asked again with nothing new is one entry, and of too many the first ones go that sent nothing. */
   async #log(entry) {
     try {
-      entry.number = await this.#storage.transaction(["sent"], "readwrite", async ({ sent }) => {
-        const number = await sent.add(entry);
-        await sent.delete(number - LOGGED);
-        return number;
+      await this.#storage.transaction(["sent"], "readwrite", async ({ sent }) => {
+        const all = await sent.all();
+        const same = entry.status === 204 ? all.findLast(({ status, url }) => status === 204 && pathOf(url) === pathOf(entry.url)) : undefined;
+        if (same) entry.times = (same.times ?? 1) + 1;
+        const old = same ?? (all.length < LOGGED ? undefined : all.find(({ method }) => method === "GET") ?? all[0]);
+        if (old) await sent.delete(old.number);
+        entry.number = await sent.add(entry);
+        this.sent = [...all.filter((other) => other !== old), entry];
       });
     } catch {
       entry.number = (this.sent.at(-1)?.number ?? 0) + 1;
+      this.sent = [...this.sent, entry].slice(-LOGGED);
     }
-    this.sent = [...this.sent, entry].slice(-LOGGED);
   }
+}
+
+function pathOf(url) {
+  return url.split("?")[0];
 }
 
 /** The body, as far as an answer may be long. */

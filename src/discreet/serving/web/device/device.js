@@ -17,9 +17,14 @@
  *     fetch     as window.fetch (for tests)
  *     random    count → Uint8Array of that many random bytes (for tests; else crypto.getRandomValues)
  *     now       () → seconds since 1970
- *     database  the name of the IndexedDB database, "discreet"; null for memory; or a storage that is open
+ *     firstPage {places: 12, maxOfSection: 4, minNew: 4, newShare: 0.1}: of the first `places` at most `maxOfSection` are of one
+ *               section, and at least `minNew` of the latest `newShare` of the list, as far as its articles allow it
+ *     current   the address (or id) of an article that is open now and is not recommended; else the page's own address
+ *     database  null for memory; or a storage that is open. One IndexedDB database belongs to each server, whoever opens it:
+ *               what is kept on an article's page ranks the front page
  *
  * device.model                      the terms of /v1/model that were accepted last, or null
+ * device.current                    as `current` above; it may change
  * device.arm                        the arm that this device has drawn in the publisher's experiment; it stays here
  * device.onchange                   called with "changed" or "forgotten" when another tab did something
  * device.status()                   {online, problem, articles, clicks, stopped, lasts, isComing}: `problem` is one plain
@@ -27,6 +32,9 @@
  *                                   false if the browser keeps nothing; `isComing` is true until all pages are there
  * await device.refresh()            fetch terms and catalogue; offline, keeps what it has → status()
  * await device.complete()           fetch the catalogue's pages that are not here yet → status()
+ * device.follow(renewed)            ask for terms and catalogue again as long as the page is open: every minute or two at a drawn
+ *                                   time, and when the page is shown again, whatever is read. `renewed()` is called when
+ *                                   something is new → a function that ends it
  * device.articles()                 what is known: [{id, title, category, published, topic, base, read, …}], the best first
  * device.categories()               [{category, articles, isOpen, opened, later}], the largest first: `opened` of its
  *                                   articles are counted in clear, `later` came or changed after it was opened
@@ -35,7 +43,8 @@
  * await device.front(limit)         the same in the way that the publisher ranks; `slate` is to be handed to `clicked`
  *                                   (null if nothing is reported), `ranking` "local", "shortlist" or "server"
  * device.again(front)               the same articles ranked again with the clicks since, without asking the server
- * await device.clicked(id, slate)   remember a click, here; `slate` as `front` gave it, if it was clicked there
+ * await device.clicked(id, slate)   remember a click, here; `id` may be the article's address, `slate` is as `front` gave it, if
+ *                                   it was clicked there
  * await device.releaseDue()         make and send what is due; → the log's new entries. What could not be sent is sent next
  *                                   time, the same bytes
  * device.sent()                     the log of what left this device: [{time, method, url, json, status}], the latest 500
@@ -61,10 +70,13 @@ import { NO_ARM, VIEW, drawnArm, rememberView, termsInArm } from "./arms.js";
 import { Catalogue, shown } from "./catalogue.js";
 import { NotAsAgreed, read } from "./check.js";
 import { Clicks } from "./clicks.js";
-import { Connection } from "./connection.js";
+import { Connection, addressOf, isAddress, serverAddress } from "./connection.js";
 import { Ledger } from "./ledger.js";
 import { shownFeatures } from "./features.js";
+import { arranged, firstPage } from "./first_page.js";
 import { personalScores } from "./personal.js";
+import { following } from "./following.js";
+import { Polled } from "./polled.js";
 import { bestFirst, diversified } from "./ranking.js";
 import { SCHEMA } from "./schema.js";
 import { keepSlate } from "./slates.js";
@@ -77,12 +89,13 @@ import { readTerms } from "./terms.js";
 const STAYS = ["debits", "paid", "meta"], HANDED_OUT = ["model", "catalogue", "coming", "latest slate", "sums secret", "arm secret"];
 const UNKNOWN = { title: "", category: "", topic: 0, vector: new Int8Array(0) };
 
-export async function openDevice({ url = "", fetch, random, now, database = "discreet" } = {}) {
+export async function openDevice({ url = "", fetch, random, now, database, current = null, firstPage: changes } = {}) {
+  database = database === undefined ? `discreet ${serverAddress(url)}` : database;
   random ??= (count) => crypto.getRandomValues(new Uint8Array(count));
   now ??= () => Date.now() / 1000;
   const storage = database?.transaction ? database : await openStorage(database);
   const server = new Connection(url, fetch ?? ((...request) => globalThis.fetch(...request)), now, storage);
-  const device = new Device({ server, random, now, storage, name: storage.lasts ? database : null });
+  const device = new Device({ server, random, now, storage, current, firstPage: firstPage(changes), name: storage.lasts ? database : null });
   await device.load();
   return device;
 }
@@ -90,6 +103,7 @@ export async function openDevice({ url = "", fetch, random, now, database = "dis
 class Device {
   model = null;
   arm = NO_ARM;
+  current;
   onchange = () => {};
   #server;
   #random;
@@ -101,9 +115,13 @@ class Device {
   #telling;
   #tabs;
   #name;
+  #firstPage;
+  #terms = new Polled("/v1/model");
 
-  constructor({ server, random, now, storage, name }) {
+  constructor({ server, random, now, storage, name, current, firstPage }) {
+    this.current = current;
     this.#name = name;
+    this.#firstPage = firstPage;
     this.#server = server;
     this.#random = random;
     this.#now = now;
@@ -118,6 +136,7 @@ class Device {
 
   /** Everything that is kept, into memory. */
   async load() {
+    this.#terms.drop();
     await this.#look();
     await this.#catalogue.load();
     const kept = await this.#storage.transaction(["meta"], "readonly", ({ meta }) => meta.get("model"));
@@ -135,10 +154,24 @@ class Device {
   }
 
   async refresh() {
-    const reply = await this.#server.ask("GET", "/v1/model");
-    if (reply?.status === 200) await this.#telling.trying("terms", () => this.#accept(readTerms(reply.bytes, this.#now())));
-    if (reply && this.model) await this.#telling.trying("contents", () => this.#catalogue.refresh(this.#server, this.model));
+    const bytes = await this.#terms.ask(this.#server);
+    if (bytes) {
+      await this.#telling.trying("terms", async () => {
+        await this.#accept(readTerms(bytes, this.#now()));
+        this.#terms.hold(bytes);
+      });
+    }
+    if (this.#server.online && this.model) await this.#telling.trying("contents", () => this.#catalogue.refresh(this.#server, this.model, bytes !== null));
     return this.status();
+  }
+
+  follow(renewed) {
+    return following(async () => {
+      const { model } = this, { articles } = this.#catalogue;
+      await this.refresh();
+      await this.complete();
+      if (this.model !== model || this.#catalogue.articles !== articles) await renewed();
+    }, this.#random);
   }
 
   async complete() {
@@ -148,7 +181,7 @@ class Device {
 
   articles() {
     const read = this.#read();
-    return this.#catalogue.articles.map((article) => shown(article, read.has(article.id))).sort((a, b) => b.base - a.base);
+    return this.#catalogue.articles.map((article) => shown(article, isOf(article, read))).sort((a, b) => b.base - a.base);
   }
 
   categories() {
@@ -192,7 +225,8 @@ class Device {
   }
 
   again({ articles, ...front }) {
-    if (!this.#clicks.all.length) return { ...front, articles };
+    articles = articles.filter(({ id }) => this.#catalogue.get(id));
+    if (!this.#clicks.all.length) return { ...front, articles: articles.map((article) => ({ ...article, ...shown(this.#catalogue.get(article.id), false) })) };
     const candidates = articles.map((article) => ({ ...UNKNOWN, ...article, ...this.#catalogue.get(article.id), popularity: 0 })); // it is in the score
     const ranked = this.#rank(candidates, Float64Array.from(articles, ({ score, personal }) => score - personal), articles.length);
     const places = new Map(articles.map((article, place) => [article.id, place]));
@@ -202,7 +236,7 @@ class Device {
 
   async clicked(id, slate = null) {
     if (!this.#ledger.header) return;
-    const article = this.#catalogue.get(id) ?? { ...UNKNOWN, id };
+    const article = this.#catalogue.find(id) ?? { ...UNKNOWN, id: isAddress(id) ? addressOf(id) : id };
     const { space } = this.#catalogue;
     const topic = this.#catalogue.isShared(article.topic) ? article.topic : 0;
     await this.#clicks.add({ ...article, topic }, { time: Math.floor(this.#now()), epoch: this.#ledger.currentEpoch(), space, slate });
@@ -291,20 +325,18 @@ class Device {
 
   #rank(candidates, bases, limit) {
     const clicks = this.#clicks.all, read = this.#read(), { popularity } = this.arm;
+    const current = new Set([this.current ?? openPage()].flatMap((name) => [name, addressOf(name)]));
     const own = personalScores(candidates, clicks.map((click) => this.#catalogue.asRead(click, this.model)), termsInArm(this.model, this.arm));
     const scores = bases.map((base, place) => base + (popularity - 1) * (candidates[place].popularity ?? 0) + own[place]);
     let places = bestFirst(scores);
     const { diversity = 0 } = this.model;
     if (!clicks.length) places = diversified(places, scores, candidates.map((article) => article.category), diversity);
-    const ranked = [];
-    for (const place of places) {
-      if (ranked.length >= limit) break;
-      const article = candidates[place];
-      if (!read.has(article.id)) ranked.push({ ...shown(article, false), score: scores[place], personal: own[place] });
-    }
-    return ranked;
+    const unread = [...places].filter((place) => !isOf(candidates[place], read) && !isOf(candidates[place], current));
+    return arranged(unread, candidates, this.#firstPage).slice(0, limit)
+      .map((place) => ({ ...shown(candidates[place], false), score: scores[place], personal: own[place] }));
   }
 
+  /** Ids of what was read; the address of an article that was not listed then. */
   #read() {
     return new Set(this.#clicks.all.map((click) => click.article));
   }
@@ -354,4 +386,14 @@ class Device {
   #requireModel() {
     if (!this.model) throw new Error(this.status().problem ?? "the server was never reached, so there is nothing to show");
   }
+}
+
+/** Whether an article's id or address is among these. */
+function isOf({ id, url }, names) {
+  return names.has(id) || (Boolean(url) && names.has(addressOf(url)));
+}
+
+/** The address of the page that is open, as the page itself names it. */
+function openPage() {
+  return globalThis.document?.querySelector("link[rel='canonical']")?.href ?? globalThis.location?.href ?? "";
 }

@@ -4,26 +4,32 @@
  *
  * Attributes: `server` (the address of `discreet serve`), `helper` (the second aggregators that this page trusts, with
  * spaces between; without one the device takes part in no sum), `limit` (articles at first, 12), `category` (one section
- * alone), `heading` ("For you"; empty for none).
+ * alone), `heading` ("For you"; empty for none), `current` (the address of the article that is open here and is not shown; the
+ * page's own, if it says nothing), and the limits of the first places: `places`, `max-of-section`, `min-new`,
+ * `new-share` (device/first_page.js).
  *
  * It looks like the page around it: fonts are inherited, colours are the custom properties of style.js, and every part can
  * be styled with ::part(). Articles are real links. An article that is opened fires `discreet-open` with {article}, which can
  * be cancelled; `discreet-ready` says that the list is there.
  */
 
+import { serverAddress } from "../device/connection.js";
 import { openDevice } from "../device/device.js";
-import { make } from "../page/dom.js";
+import { arrange, make, renewed } from "../page/dom.js";
+import { inPlace } from "../page/in_place.js";
 import { liftedArticles } from "../page/lifted.js";
 import { asksNothing, count, sectionName } from "../page/words.js";
 import { privacyPanel, showPrivacy } from "./privacy.js";
 import { styleSheet } from "./style.js";
 
+const LIMITS = { places: "places", maxOfSection: "max-of-section", minNew: "min-new", newShare: "new-share" };
 const FIRST = 12, MAX_ARTICLES = 200, TIMEOUT = 1000;
 
 export class DiscreetFrontPage extends (globalThis.HTMLElement ?? Object) {
   device = null;
   sums = null;
   #front = null;
+  #unfollow = null;
   #shown = FIRST;
   #timer = null;
   #nodes = null;
@@ -36,18 +42,42 @@ export class DiscreetFrontPage extends (globalThis.HTMLElement ?? Object) {
 
   disconnectedCallback() {
     clearInterval(this.#timer);
+    this.#unfollow?.();
   }
 
   /** Rank again with the clicks since, here. */
   render() {
-    const { category } = this, { device } = this;
+    const { device } = this;
+    device.current = this.getAttribute("current");
     if (!device.model) return this.#say(device.status().problem ?? "The articles are on their way.");
-    this.#front = category || !this.#front || this.#front.ranking === "local" ? device.here(MAX_ARTICLES, { category }) : device.again(this.#front);
-    const { articles } = this.#front;
+    this.#front = this.#ranked(MAX_ARTICLES);
+    this.#show(this.#front.articles, false);
+  }
+
+  /** Something came or went. What is shown stays where it is; what is gone leaves; what came waits until the reader asks. */
+  #renewed() {
+    const shown = [...this.#nodes.list.children].map((item) => item.dataset.article);
+    if (!this.device.model || !shown.length) return this.#refreshed();
+    const front = this.#ranked(Infinity), { articles, isNew } = inPlace(shown, front.articles);
+    this.#front = { ...front, articles: articles.slice(0, MAX_ARTICLES) };
+    this.#show(front.articles, isNew);
+    return this.#showPrivacy();
+  }
+
+  #ranked(limit) {
+    const { category, device } = this;
+    return category || !this.#front || this.#front.ranking === "local" ? device.here(limit, { category }) : device.again(this.#front);
+  }
+
+  /** Show the front. Marks follow from the ranking, whatever the places. */
+  #show(ranked, isNew) {
+    const { articles } = this.#front, { list, more, newer } = this.#nodes;
     this.#say(articles.length ? "" : "There is nothing here that you have not read.");
-    const lifted = liftedArticles(articles);
-    this.#nodes.list.replaceChildren(...articles.slice(0, this.#shown).map((article) => this.#item(article, lifted.has(article.id))));
-    this.#nodes.more.hidden = articles.length <= this.#shown;
+    const lifted = liftedArticles(ranked.slice(0, MAX_ARTICLES)), present = new Map([...list.children].map((item) => [item.dataset.article, item]));
+    const items = articles.slice(0, this.#shown).map((article) => this.#item(article, lifted.has(article.id)));
+    arrange(list, items.map((item) => (present.has(item.dataset.article) ? renewed(present.get(item.dataset.article), item) : item)));
+    more.hidden = articles.length <= this.#shown;
+    newer.hidden = !isNew;
   }
 
   get category() {
@@ -55,9 +85,11 @@ export class DiscreetFrontPage extends (globalThis.HTMLElement ?? Object) {
   }
 
   async #open() {
-    const server = new URL(this.getAttribute("server") || ".", document.baseURI).href.replace(/\/$/, "");
+    const server = serverAddress(this.getAttribute("server"));
     const helpers = (this.getAttribute("helper") ?? "").split(/\s+/).filter(Boolean);
-    this.device = await openDevice({ url: server, database: `discreet ${server}` });
+    const limits = Object.entries(LIMITS).filter(([, attribute]) => this.hasAttribute(attribute));
+    const firstPage = Object.fromEntries(limits.map(([name, attribute]) => [name, Number(this.getAttribute(attribute))]));
+    this.device = await openDevice({ url: server, firstPage });
     this.sums = helpers.length ? await this.device.takePart({ helpers }) : null;
     this.device.onchange = () => this.#refreshed();
     this.#nodes.panel.notice.href = `${server}/notice`;
@@ -66,6 +98,8 @@ export class DiscreetFrontPage extends (globalThis.HTMLElement ?? Object) {
     await this.device.complete();
     if (this.device.model && !this.category) this.#front = await this.device.front(MAX_ARTICLES);
     this.#refreshed();
+    if (!this.isConnected) return;
+    this.#unfollow = this.device.follow(() => this.#renewed());
     this.#timer = setInterval(() => this.#tick().catch(() => {}), 1000);
     await this.#tick();
     if (this.device.model && !asksNothing(this.device.model)) await this.device.releaseDue();
@@ -118,12 +152,13 @@ export class DiscreetFrontPage extends (globalThis.HTMLElement ?? Object) {
     const heading = this.getAttribute("heading") ?? "For you";
     const list = make("ol", { part: "articles", role: "list" }), status = make("p", { part: "status", role: "status" }, "Fetching the articles …");
     const more = make("button", { part: "more", type: "button", hidden: true, onclick: () => this.#more() }, "More");
+    const newer = make("button", { part: "newer", type: "button", hidden: true, onclick: () => this.#showNew() }, "Show what is new");
     const panel = privacyPanel({ stop: () => this.#stop(), forget: () => this.#forget() });
     const title = heading ? [make("h2", { part: "heading", id: "heading" }, heading)] : [];
     const named = heading ? { "aria-labelledby": "heading" } : { "aria-label": "Articles for you" };
     root.adoptedStyleSheets = [styleSheet()];
-    root.replaceChildren(make("section", { part: "section", ...named }, ...title, status, list, more, panel.details));
-    this.#nodes = { list, status, more, panel };
+    root.replaceChildren(make("section", { part: "section", ...named }, ...title, status, make("div", { class: "newer" }, newer), list, more, panel.details));
+    this.#nodes = { list, status, more, newer, panel };
   }
 
   #more() {
@@ -131,6 +166,12 @@ export class DiscreetFrontPage extends (globalThis.HTMLElement ?? Object) {
     this.#shown += FIRST;
     this.render();
     this.#places()[before]?.focus();
+  }
+
+  #showNew() {
+    this.render();
+    this.scrollIntoView({ block: "nearest" });
+    this.#places()[0]?.focus({ preventScroll: true });
   }
 
   async #stop() {

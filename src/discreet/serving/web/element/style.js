@@ -20,6 +20,8 @@ span[part="lifted"] { margin-left: 0.6em; padding: 0.05em 0.55em; border: 1px so
 p[part="abstract"] { font-size: 0.92em; line-height: 1.4; margin-top: 0.35em; opacity: 0.8; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden; }
 p[part="status"] { opacity: 0.8; margin-bottom: 0.6em; }
 button { font: inherit; font-size: 0.9em; color: inherit; background: none; border: 1px solid currentColor; border-radius: 4px; padding: 0.45em 0.9em; cursor: pointer; }
+.newer { position: sticky; top: 3em; height: 0; z-index: 1; text-align: end; }
+button[part="newer"] { color: CanvasText; background: Canvas; transform: translateY(calc(-100% - 0.4em)); }
 button[part="more"] { display: block; margin: 1.2em auto 0; }
 details { margin-top: 1.4em; font-size: 0.88em; line-height: 1.45; border-top: 1px solid var(--discreet-rule, color-mix(in srgb, currentColor 20%, transparent)); padding-top: 0.6em; }
 summary { cursor: pointer; color: ${ACCENT}; }

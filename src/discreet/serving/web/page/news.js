@@ -1,6 +1,6 @@
 /** The list of articles, the sections, and one sentence about what is not as usual. */
 
-import { byId, make, say, show } from "./dom.js";
+import { arrange, byId, make, renewed, say, show } from "./dom.js";
 import { liftedArticles } from "./lifted.js";
 import { picture } from "./picture.js";
 import { count, sectionName } from "./words.js";
@@ -17,7 +17,8 @@ export function showNews(front, section, limit, open) {
   const present = new Map([...list.children].map((item) => [item.dataset.article, item]));
   const lifted = liftedArticles(front.articles);
   const items = front.articles.slice(0, limit).map((article, place) => {
-    const item = present.get(article.id) ?? articleItem(article, present.size > 0);
+    const fresh = articleItem(article, present.size > 0);
+    const item = present.has(article.id) ? renewed(present.get(article.id), fresh) : fresh;
     item.querySelector(".lifted").hidden = !lifted.has(article.id);
     item.querySelector("button").onclick = () => open(article, place);
     return item;
@@ -44,7 +45,7 @@ export function clearNews(words) {
 function replaceKeepingFocus(list, items) {
   const place = [...list.children].findIndex((item) => item.contains(document.activeElement));
   const focused = list.children[place];
-  list.replaceChildren(...items);
+  arrange(list, items);
   if (place < 0 || !items.length) return;
   const next = items.includes(focused) ? focused : items[Math.min(place, items.length - 1)];
   next.querySelector("button").focus({ preventScroll: true });

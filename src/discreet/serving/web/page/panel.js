@@ -54,7 +54,7 @@ function showSent(device) {
   const items = posts.map((entry) => present.get(String(entry.number)) ?? sentItem(entry)).reverse();
   if (items.length !== list.children.length || items.some((item, place) => item !== list.children[place])) list.replaceChildren(...items);
   show("sent-empty", posts.length === 0);
-  const gets = log.length - posts.length;
+  const gets = log.reduce((sum, { method, times = 1 }) => sum + (method === "GET" ? times : 0), 0);
   say("asked", gets ? `Besides, ${count(gets, "request")} for the publisher's terms and catalogue, the same for every reader.` : "");
 }
 

@@ -5,9 +5,13 @@ const SECTIONS = {
   middleeast: "Middle East", northamerica: "North America",
 };
 
+/** A category as people write it: FOOTBALL_PRO is "Football pro", and TV stays. */
 export function sectionName(category) {
-  if (!category) return "Other";
-  return SECTIONS[category] ?? category[0].toUpperCase() + category.slice(1);
+  const words = (category ?? "").replace(/[_\s]+/g, " ").trim();
+  if (!words) return "Other";
+  const isShouted = words.length > 4 && words === words.toUpperCase();
+  const plain = isShouted ? words.toLowerCase() : words;
+  return Object.hasOwn(SECTIONS, category) ? SECTIONS[category] : plain[0].toUpperCase() + plain.slice(1);
 }
 
 export function isoDay(seconds) {
