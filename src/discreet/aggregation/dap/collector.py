@@ -74,9 +74,13 @@ class Collector:
             if error.kind in _WHY:
                 raise DiscreetError(f"window {window} of task {task.name}: {_WHY[error.kind]}") from error
             raise
-        return self._merged(public, request, answer)
+        return self._merged(public, window, request, answer)
 
-    def _merged(self, public: PublicTask, request: CollectionJobReq, answer: CollectionJobResp) -> NoisySum:
+    def _merged(
+        self, public: PublicTask, window: int, request: CollectionJobReq, answer: CollectionJobResp
+    ) -> NoisySum:
+        if answer.interval.encode() != request.query.config:
+            raise DiscreetError(f"window {window} of task {public.task.name}: the answer is about another interval")
         aad = public.aggregate_share_aad(request)
         sealed = (
             (Role.LEADER, answer.leader_encrypted_agg_share),
