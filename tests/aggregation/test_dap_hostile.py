@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import random
 from dataclasses import replace
+from functools import partial
+from unittest import mock
 
 import pytest
-from dap_lies import R, after, request_of
+from dap_lies import R, after, request_of, with_false_part
 from dap_site import COLLECTOR_TOKEN, LEADER, START, WINDOW, LocalPeer, Site, example_task
 from starlette.requests import Request
 
@@ -17,6 +19,8 @@ from discreet.aggregation.dap.client import ReportRefusedError
 from discreet.aggregation.dap.http_app import leader_app
 from discreet.aggregation.dap.problems import DapProblem, encode_id
 from discreet.aggregation.dap.transport import PeerError
+from discreet.aggregation.prio3 import InvalidReportError
+from discreet.aggregation.task import Task
 from discreet.serving.addresses import Proxies
 from discreet.serving.aggregation import one_address_admission
 
@@ -74,6 +78,42 @@ def test_a_wrong_proof_moves_nothing(lie, site):
     site.clock.now = after()
     found = site.collect()
     assert (found.values.tolist(), found.contributions) == ([2, 0, 0], 2)
+
+
+@pytest.mark.parametrize("kind", ["sumvec", "signedvec"])
+def test_a_false_part_of_the_helper_destroys_no_window(kind, tmp_path):
+    """What the helper would count and the leader reject would make their counts differ for ever."""
+    site = Site(
+        tmp_path, task=example_task(kind=kind, length=2, max_value=1 if kind == "signedvec" else 3, max_total=1)
+    )
+    public = site.agreement
+    lie = partial(with_false_part, public.prio3, public.context)
+    measurement = [public.prio3.circuit.max_measurement] * 2
+    with mock.patch.object(Task, "measurement", return_value=measurement):
+        request = request_of(site, values=(), tamper_both=lie)
+    site.client.send(request.encode())
+    for value in (0, 1, 1):
+        site.upload(value)
+    site.clock.now = after()
+    found = site.collect()
+    assert (found.values.tolist(), found.contributions) == ([1, 2], 3)
+    site.close()
+
+
+def test_a_report_that_only_the_helper_counts_is_logged(site, caplog):
+    """The leader's randomness is spoilt here, so that it rejects what the helper has accepted."""
+    site.upload(0)
+
+    def spoilt(prio3, state, inbound):
+        raise InvalidReportError("spoilt")
+
+    with mock.patch("discreet.aggregation.dap.leader.leader_continued", spoilt):
+        site.worker.step()
+    (record,) = [one for one in caplog.records if hasattr(one, "fields")]
+    body = next(body for _, url, body in site.to_helper.asked if url.endswith("aggregation_jobs"))
+    (init,) = m.AggregationJobInitReq.decode(body).verify_inits
+    told = {"report": encode_id(init.report_share.report_metadata.report_id), "side": "leader"}
+    assert told.items() <= record.fields.items()
 
 
 def test_a_report_that_is_sent_often_counts_once(site):

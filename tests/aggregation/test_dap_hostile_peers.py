@@ -9,12 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from dap_lies import P, R, after, request_of
-from dap_site import Site
+from dap_site import Site, example_task
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.aggregation.dap import messages as m
 from discreet.aggregation.dap.client import ReportRefusedError
+from discreet.aggregation.dap.collector import Collector
 from discreet.aggregation.dap.problems import DapProblem, ProblemType
 from discreet.aggregation.dap.transport import PeerError, Reply
 from discreet.errors import DiscreetError
@@ -24,16 +25,20 @@ def share_request(site, **changes):
     """What an honest leader would ask of the helper for window 0, with changes."""
     site.worker.step()
     collection = site.agreement.collection_of(0)
-    interval = m.Interval(site.agreement.time_of(0), 1)
+    time = site.agreement.time_of(0)
     with site.leader.store.locked(1) as connection:
-        batch = site.leader.store.batch(connection, 1, site.agreement.prio3, interval)
+        batch = site.leader.store.batch(connection, 1, site.agreement.prio3, time)
     fields = {
         "collection_job_req": collection,
-        "batch_selector": m.BatchSelector(m.BatchMode.TIME_INTERVAL, interval.encode()),
+        "batch_selector": query(time, 1, m.BatchSelector),
         "report_count": batch.count,
         "checksum": batch.checksum,
     }
     return m.AggregateShareReq(**{**fields, **changes})
+
+
+def query(start, duration, kind=m.Query):
+    return kind(m.BatchMode.TIME_INTERVAL, m.Interval(start, duration).encode())
 
 
 def refusal(site, request):
@@ -47,9 +52,6 @@ def test_a_leader_that_lies_about_the_batch(site):
         site.upload(value)
     honest = share_request(site)
     time = site.agreement.time_of(0)
-
-    def query(start, duration, kind=m.Query):
-        return kind(m.BatchMode.TIME_INTERVAL, m.Interval(start, duration).encode())
 
     def asking(query, **more):
         return replace(honest.collection_job_req, query=query, **more)
@@ -78,36 +80,81 @@ def test_a_leader_that_lies_about_the_batch(site):
         assert refusal(site, replace(honest, **changes)) == kind, changes
     told = site.helper.share(site.task.id, honest.encode())
     assert site.helper.share(site.task.id, honest.encode()) == told
-    wider = {
-        "collection_job_req": asking(query(time, 2)),
-        "batch_selector": query(time, 2, m.BatchSelector),
-    }
-    for changes in (wider, {"report_count": 2}, {"collection_job_req": asking(query(time, 2))}):
-        assert refusal(site, replace(honest, **changes)) == ProblemType.BATCH_OVERLAP, "no second share, no other noise"
+    for changes in ({"report_count": 2}, {"checksum": bytes(32)}):
+        assert refusal(site, replace(honest, **changes)) == P.BATCH_OVERLAP, "no second share, no other noise"
 
 
-def test_a_collector_that_asks_for_overlapping_batches(site):
+NO_WINDOW = [(0, 0), (0, 2), (0, 30), (0, 100), (-1, 2), (-1, 1), (99, 2), (100, 1), (-5, 200), (0, 2**63)]
+"""First window and number of windows of batches that are not one window of the task."""
+
+
+@pytest.mark.parametrize(("first", "windows"), NO_WINDOW)
+def test_a_helper_shares_one_window_and_nothing_else(first, windows, site):
+    """A share has one window's noise in it; also if leader and collector agree on more."""
     for value in (0, 1, 2):
         site.upload(value)
-    site.clock.now = after(3)
-    jobs, time = site.worker.collections, site.agreement.time_of(0)
+    honest, start = share_request(site), site.agreement.time_of(0) + first
+    wide = {
+        "collection_job_req": replace(honest.collection_job_req, query=query(start, windows)),
+        "batch_selector": query(start, windows, m.BatchSelector),
+    }
+    assert refusal(site, replace(honest, **wide)) == P.BATCH_INVALID
+    assert refusal(site, replace(honest, batch_selector=wide["batch_selector"])) == P.BATCH_INVALID
+    assert refusal(site, replace(honest, collection_job_req=wide["collection_job_req"])) == P.BATCH_INVALID
+    assert site.helper.share(site.task.id, honest.encode())
 
-    def ask(start, duration):
-        query = m.Query(m.BatchMode.TIME_INTERVAL, m.Interval(start, duration).encode())
-        return jobs.create(site.task.id, m.CollectionJobReq(query, b"", ()).encode())
 
-    key = ask(time, 2)
-    for start, duration in ((time, 1), (time + 1, 1), (time, 3)):
-        with pytest.raises(DapProblem, match="another job"):
-            ask(start, duration)
+@pytest.mark.parametrize(("first", "windows"), NO_WINDOW)
+def test_a_leader_begins_no_collection_of_anything_but_one_window(first, windows, site):
+    request = m.CollectionJobReq(query(site.agreement.time_of(0) + first, windows), b"", ())
+    with pytest.raises(DapProblem) as problem:
+        site.worker.collections.create(site.task.id, request.encode())
+    assert problem.value.kind == P.BATCH_INVALID
+
+
+@pytest.mark.parametrize(("first", "windows"), [(0, 2), (0, 0), (1, 1), (-1, 3)])
+def test_a_collector_takes_no_sum_of_anything_but_its_window(first, windows, site):
+    for value in (0, 1, 2):
+        site.upload(value)
+    site.clock.now = after()
+    jobs = site.worker.collections
+    key = jobs.create(site.task.id, site.agreement.collection_of(0).encode())
     site.worker.step()
-    assert m.CollectionJobResp.decode(jobs.answer(site.task.id, key)).interval == m.Interval(time, 1)
-    for start, duration in ((time, 1), (time + 1, 1), (time, 3)):
-        with pytest.raises(DapProblem, match="another job"):
-            ask(start, duration)
+    honest = m.CollectionJobResp.decode(jobs.answer(site.task.id, key))
+    collector = Collector(site.keys["collector"], lambda *_: honest)
+    assert collector.collect(site.task, 0).contributions == 3
+    honest = replace(honest, interval=m.Interval(site.agreement.time_of(0) + first, windows))
+    with pytest.raises(DiscreetError, match="another interval"):
+        collector.collect(site.task, 0)
+
+
+def test_a_helper_alone_keeps_to_min_batch(tmp_path):
+    """Two reports where three make a batch, whatever the leader asks for."""
+    site = Site(tmp_path, task=example_task(min_batch=3))
+    for value in (0, 1):
+        site.upload(value)
+    assert refusal(site, share_request(site)) == P.INVALID_BATCH_SIZE
+    site.upload(2)
+    assert site.helper.share(site.task.id, share_request(site).encode())
+    site.close()
+
+
+def test_what_was_collected_is_closed_and_its_neighbours_are_not(site):
+    """Window 1 first, so that there is a window on either side of it."""
+    site.clock.now = after(2)
+    for window in (0, 1, 1, 2):
+        site.upload(0, window)
+    assert site.collect(1).contributions == 2
     with pytest.raises(ReportRefusedError, match="report_replayed"):
-        site.upload(0, 1)  # of a window that had no report when it was collected
-    ask(time + 2, 1)
+        site.upload(0, 1)
+    for window in (0, 2):
+        site.upload(1, window)
+        assert site.collect(window).values.tolist() == [1, 1, 0]
+    times = range(site.agreement.time_of(0), site.agreement.time_of(4))
+    for store in (site.leader.store, site.helper.store):
+        with store.locked(1) as connection:
+            assert [len(store.collected_times(connection, 1, [time])) for time in times] == [1, 1, 1, 0]
+            assert store.collected_times(connection, 1, times) == set(times[:3])
 
 
 def test_a_leader_that_brings_a_report_twice(site):
@@ -297,10 +344,9 @@ def test_a_time_that_no_database_can_hold_is_refused(shared_site):
 
 def shares_of(site):
     """All that both have counted."""
-    interval = m.Interval(site.agreement.time_of(0), 1)
-    found = []
+    found, time = [], site.agreement.time_of(0)
     for store in (site.leader.store, site.helper.store):
         with store.locked(1) as connection:
-            batch = store.batch(connection, 1, site.agreement.prio3, interval)
+            batch = store.batch(connection, 1, site.agreement.prio3, time)
             found.append((batch.count, batch.checksum, batch.share.tobytes()))
     return found

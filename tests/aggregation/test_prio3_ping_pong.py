@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from dap_lies import with_false_part
 
 from discreet.aggregation.prio3 import NONCE_SIZE, InvalidReportError, Prio3, VerifierInput
 from discreet.aggregation.prio3.ping_pong import helper_init, leader_continued, leader_init
@@ -79,3 +80,51 @@ def test_a_public_share_that_differs_between_aggregators_is_rejected_by_the_help
     assert sent[0] is not None
     tampered = [VerifierInput(helper[0].nonce, other, helper[0].input_share)]
     assert helper_init(prio3, KEY, CTX, tampered, [sent[0].outbound]) == [None]
+
+
+INSTANCES = {
+    "count": (Prio3.count(), 1),
+    "sum": (Prio3.sum(7), 7),
+    "sum vector": (Prio3.sum_vec(3, 7, 2), [7, 0, 3]),
+    "three proofs": (Prio3.sum_vec_with_multiproof(3, 7, 2), [7, 0, 3]),
+    "histogram": (Prio3.histogram(4, 2), 1),
+    "multihot": (Prio3.multihot_count_vec(4, 2, 2), [1, 0, 0, 1]),
+}
+
+
+@pytest.mark.parametrize("name", INSTANCES)
+def test_whoever_finds_another_part_than_its_own_in_the_public_share_rejects(name: str) -> None:
+    """Each looks for its own part: what is wrong with the other's is the other's to find."""
+    prio3, measurement = INSTANCES[name]
+    leader, helper = report_shares(prio3, [measurement] * 3)
+    parts = [None, 0, 1] if prio3.public_share_size else [None] * 3
+
+    def tampered(shares: list[VerifierInput]) -> list[VerifierInput]:
+        made = []
+        for part, one in zip(parts, shares, strict=True):
+            public = bytearray(one.public_share)
+            if part is not None:
+                public[32 * part + 31] ^= 1
+            made.append(VerifierInput(one.nonce, bytes(public), one.input_share))
+        return made
+
+    honest = leader_init(prio3, KEY, CTX, leader)
+    assert None not in honest
+    own = [first is not None for first in leader_init(prio3, KEY, CTX, tampered(leader))]
+    assert own == [part != 0 for part in parts]
+    sent = [first.outbound for first in honest if first]
+    assert None not in helper_init(prio3, KEY, CTX, helper, sent)
+    answers = helper_init(prio3, KEY, CTX, tampered(helper), sent)
+    assert [answer is None for answer in answers] == [part is not None for part in parts]
+
+
+@pytest.mark.parametrize("prio3", [Prio3.sum_vec(3, 7, 3), Prio3.sum_vec_with_multiproof(3, 7, 3)], ids=str)
+def test_a_false_part_of_the_helper_is_found_before_the_helper_counts(prio3: Prio3) -> None:
+    """All values at their largest make a proof of zeros valid, whatever randomness the leader has derived."""
+    nonce, chance = bytes(NONCE_SIZE), random.Random(4)
+    public, shares = prio3.shard(CTX, [7] * 3, nonce, chance.randbytes(prio3.rand_size))
+    public, shares = with_false_part(prio3, CTX, public, shares)
+    leader, helper = (VerifierInput(nonce, public, share) for share in shares)
+    first = leader_init(prio3, KEY, CTX, [leader])[0]
+    assert first is not None
+    assert helper_init(prio3, KEY, CTX, [helper], [first.outbound]) == [None]

@@ -115,12 +115,16 @@ def test_an_upgraded_file_and_a_new_one_are_the_same_and_a_copy_stays(database, 
 
 
 def test_an_aggregators_database_is_brought_up_to_date(database):
+    """Of windows that were collected together none can be collected again."""
     write_old_aggregator(database, b"t" * 32)
+    with old_engine(database).begin() as connection:
+        connection.exec_driver_sql("INSERT INTO dap_collected VALUES (1, 8, 12)")
     assert upgrade(database, dap.SCHEMA).before == "0001"
     engine = dap.open_engine(database)
     assert differences(engine, dap.SCHEMA) == []
     with engine.connect() as connection:
-        assert connection.execute(select(dap.collected.c.start)).scalar() == 5
+        assert connection.execute(select(dap.collected.c.time)).scalars().all() == [5, 8]
+        assert connection.execute(select(dap.tasks.c.forgotten)).scalar() == 12
         assert connection.execute(select(dap.reports.c.report)).scalar() == b"sealed"
     engine.dispose()
 

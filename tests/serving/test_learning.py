@@ -9,11 +9,11 @@ import sys
 import learning_site
 import numpy as np
 import pytest
-from learning_site import DEVICES, START, WINDOW, LearningSite, small_learner
+from learning_site import DEVICES, START, WINDOW, LearningSite, SameSum, small_learner
 
 from discreet.aggregation.dap.transport import PeerError
 from discreet.privacy.noise import SimulatedNoise
-from discreet.serving.learning.window_store import Learnt
+from discreet.serving.learning.window_store import IMPOSSIBLE, Learnt
 
 WINDOWS = 3
 
@@ -87,6 +87,37 @@ def test_a_window_without_a_sum_is_passed_over_and_one_that_cannot_be_had_yet_wa
     learner.learn()
     assert learner._store.next_window(list(learner._tasks)) is None
     assert learner._store.learnt(service.model.version) == Learnt(0, b"")
+
+
+@pytest.mark.parametrize(("place", "value"), [(0, 1_048_581), (1, -1_048_576), (2, 2**62), (3, 500)])
+def test_a_window_with_an_impossible_sum_teaches_nothing(tmp_path, place, value):
+    """30 readers have 30 clicks, and noise. The windows around it teach as if it had not been there."""
+    clocks = [START + (window + 1) * WINDOW + 1.0 for window in range(4)]
+    learnt = []
+    for wild in (True, False):
+        (tmp_path / str(wild)).mkdir()
+        service, learner = small_learner(tmp_path / str(wild))
+
+        class Damaged(SameSum):
+            def collect(self, task, window):
+                found = super().collect(task, window)
+                if window == 1 and wild:  # noqa: B023
+                    found.values[place] = value
+                return found
+
+        learner._collector = Damaged()
+        for window, now in enumerate(clocks):
+            learner._clock = lambda: now  # noqa: B023
+            if wild or window != 1:
+                learner.close_windows()
+            learner.learn()
+        service.updater.rates.read()
+        learnt.append(service.updater.rates.of(service.updater.snapshot))
+        (counted,) = learner._store.counted()
+        assert counted["without_sum"] == ({IMPOSSIBLE: 1} if wild else {})
+        service.store.close()
+    assert learnt[0].tolist() == learnt[1].tolist()
+    assert np.ptp(learnt[0]) > 0.1
 
 
 def test_two_servers_of_one_database_use_a_sum_once(tmp_path):

@@ -77,7 +77,7 @@ class EditedSite:
         values = np.zeros(task.length, np.int64)
         for cell, article in enumerate(self.store.cells(task.id.hex(), window)):
             values[cell] = round(self.shows[article] ** 1.5 / 30)
-        return NoisySum(values, task.guarantee(), 1000)
+        return NoisySum(values, task.guarantee(), 10**6)
 
     def play(self):
         """One more window, on the server and in the simulator."""
@@ -184,7 +184,7 @@ def test_what_was_shown_is_followed_also_where_all_cells_of_a_window_were_taken_
     closed = ClosedWindow(
         site.task.id.hex(), 6, end, ["gone"], np.ones(1), logged=True, shown={"gone": 1.0, shown: 9.0}
     )
-    found = NoisySum(np.ones(site.task.length, np.int64), site.task.guarantee(), 1000)
+    found = NoisySum(np.ones(site.task.length, np.int64), site.task.guarantee(), 10**6)
     after = unpacked(learnt_from(model, snapshot, state, UsedSum(closed, site.task, found)))
     assert after["until"] == end
     before = unpacked(state)

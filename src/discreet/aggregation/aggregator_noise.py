@@ -59,13 +59,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.aggregation.prio3.fields import Field
-from discreet.aggregation.task import NoiseKind, Task
+from discreet.aggregation.task import Kind, NoiseKind, Task
 from discreet.errors import DiscreetError
 from discreet.privacy.noise import Noise
 
 AGGREGATORS = 2
+MAX_FALSE_ALARM = 1e-12
+"""The chance that noise alone makes a true sum look impossible."""
 
 Words = NDArray[np.uint64]
+
+
+class ImpossibleSumError(DiscreetError):
+    """A sum that no contributions and no noise could have made: a share is damaged, or false."""
 
 
 def share_noise(task: Task, noise: Noise) -> NDArray[np.int64]:
@@ -82,6 +88,40 @@ def noise_deviation(task: Task) -> float:
     return math.sqrt(AGGREGATORS * 2 * math.exp(-1 / scale)) / -math.expm1(-1 / scale)
 
 
+def noise_bound(task: Task, values: int, chance: float) -> float:
+    """Return what the noise of both aggregators in so many values together exceeds, upwards, with at most a chance.
+
+    It is Chernoff's bound: for every s > 0, P(N ≥ b) ≤ E[e^{sN}]·e^{−sb}. For one draw of discrete Laplace noise with
+    a = e^{−1/t} and s < 1/t, E[e^{sN}] = (1 − a)²/((1 − a·e^s)(1 − a·e^{−s})); each s gives a bound, and the least is
+    taken. For one draw of discrete Gaussian noise it is at most e^{s²σ²/2} (Canonne, Kamath, Steinke 2020, Corollary
+    17). The noise is symmetric, so the same holds downwards.
+    """
+    draws, scale = AGGREGATORS * values, float(task.noise_scale)
+    if task.noise is NoiseKind.GAUSSIAN:
+        return scale * math.sqrt(-2 * draws * math.log(chance))
+    part = np.arange(1, 1000) / 1000  # s in units of 1/t
+    log_moment = 2 * np.log(-np.expm1(-1 / scale)) - sum(np.log(-np.expm1((u - 1) / scale)) for u in (part, -part))
+    return float(np.min((draws * log_moment - math.log(chance)) / (part / scale)))
+
+
+def require_possible(task: Task, values: NDArray[np.int64], contributions: int) -> None:
+    """An error if so many contributions, and the noise of both aggregators, could not have this sum.
+
+    Each value is bounded by what Prio3 proves of one contribution. So are all values together for a multihot and a
+    histogram; that a sumvec or a signedvec keeps to `max_total` is not proved, and one false device must not be able to
+    spoil a window.
+    """
+    chance = MAX_FALSE_ALARM / (2 * task.length + 2)
+    checks = [(values, task.min_value, task.max_value, noise_bound(task, 1, chance))]
+    if task.kind in (Kind.MULTIHOT, Kind.HISTOGRAM):
+        least = task.total if task.kind is Kind.HISTOGRAM else 0
+        total = np.array([sum(values.tolist())])
+        checks.append((total, least, task.total, noise_bound(task, task.length, chance)))
+    for found, low, high, noise in checks:
+        if np.any((found < contributions * low - noise) | (found > contributions * high + noise)):
+            raise ImpossibleSumError(f"{contributions} contributions cannot have this sum; an aggregate share is wrong")
+
+
 def add_to_share(field: Field, share: Words, values: NDArray[np.int64]) -> Words:
     """An aggregate share with whole numbers, such as noise, added to it; below 0 they count from the modulus down."""
     size = field.from_small(np.abs(values).astype(np.uint64))
@@ -95,5 +135,5 @@ def signed(field: Field, total: Words) -> NDArray[np.int64]:
     half = field.modulus // 2
     numbers = [number - field.modulus if number > half else number for number in field.to_ints(total)]
     if any(not -(2**63) <= number < 2**63 for number in numbers):
-        raise DiscreetError("a sum is out of range; one aggregate share is wrong")
+        raise ImpossibleSumError("the sum is out of range; an aggregate share is wrong")
     return np.array(numbers, np.int64)

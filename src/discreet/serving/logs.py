@@ -115,10 +115,10 @@ class _StandardError(logging.StreamHandler[TextIO]):
 
 
 def configure(level: str) -> None:
-    """Send the logs of this server, and of uvicorn, to standard error."""
+    """Send the logs of this server, its aggregators and uvicorn to standard error."""
     handler = _StandardError()
     handler.setFormatter(JsonLines())
-    for name in ("discreet.serving", "uvicorn", "uvicorn.error"):
+    for name in ("discreet.serving", "discreet.aggregation", "uvicorn", "uvicorn.error"):
         logger = logging.getLogger(name)
         logger.handlers = [handler] if name != "uvicorn.error" else []
         logger.propagate = name == "uvicorn.error"

@@ -21,13 +21,13 @@ from discreet.protocol.check import limits
 from discreet.serving.learning.model_versions import ModelVersions
 from discreet.serving.learning.quality_estimates import MeasuredWindow, differences, qualities
 from discreet.serving.learning.sum_weights import learnt_weights, weights_line
-from discreet.serving.learning.window_store import Learnt, WindowStore
+from discreet.serving.learning.window_store import IMPOSSIBLE, Learnt, WindowStore
 from discreet.serving.server_store import ServerStore
 
 TRIAL = "TRIAL: ONE PARTY RUNS BOTH AGGREGATORS AND SEES EVERYTHING. NO PROTECTION AGAINST THE PUBLISHER."
 """What the terms of a trial begin with."""
 YEAR = 365
-_NO_SUM = {"invalidBatchSize": "too few contributions"}
+_NO_SUM = {"invalidBatchSize": "too few contributions", IMPOSSIBLE: "an impossible sum"}
 _SHOWN_WINDOWS = 60
 _SHOWN_VERSIONS = 20
 _MAX_DAYS = 36_525

@@ -1,5 +1,7 @@
 """The posterior finds what is popular, as far as the noise lets it, and no further."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -38,6 +40,23 @@ def test_more_noise_draws_the_rates_to_the_prior():
         gaps.append(rates[0] - rates[1:].mean())
     assert gaps[0] > gaps[1] > gaps[2]
     assert abs(gaps[2]) < 0.3
+
+
+@pytest.mark.parametrize("wild", [2**20 + 5, 4096, 400, -400, -(2**40)])
+@pytest.mark.parametrize("scale", [0.0, 2.0])
+def test_a_count_that_no_rate_explains_is_forgotten_at_once(wild, scale):
+    """Of a damaged sum; the other articles of the window teach as ever, and the next windows do."""
+    usual = simulated(scale, 12)
+    spoilt = simulated(scale, 12)
+    window = Window(13 * 3600, np.arange(ARTICLES), np.ones(ARTICLES), np.ones(ARTICLES, np.int64))
+    usual.update(window)
+    window.released[7] = wild
+    spoilt.update(window)
+    found, expected = (one.log_rate(np.arange(ARTICLES)) for one in (spoilt, usual))
+    assert np.abs(found - expected).max() < 0.1
+    window = replace(window, end=14 * 3600, released=np.r_[np.ones(ARTICLES - 1, np.int64), 25])
+    spoilt.update(window)
+    assert spoilt.log_rate(np.array([ARTICLES - 1]))[0] > found[-1] + 0.15, "many clicks are none the less clicks"
 
 
 def test_posterior_is_calibrated_under_noise():

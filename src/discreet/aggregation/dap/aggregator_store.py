@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, delete, func, insert, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from discreet.aggregation.dap.messages import CHECKSUM_SIZE, Interval
+from discreet.aggregation.dap.messages import CHECKSUM_SIZE
 from discreet.aggregation.dap.tables import answers, buckets, collected, restores, seen, tasks
 from discreet.aggregation.prio3 import Prio3
 
@@ -41,16 +41,11 @@ class Counted:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What the buckets of an interval add up to.
-
-    Attributes:
-        interval: The smallest that holds all reports.
-    """
+    """What the reports of a window add up to."""
 
     share: Words
     count: int
     checksum: bytes
-    interval: Interval
 
 
 class Store:
@@ -91,19 +86,12 @@ class Store:
         return int(connection.execute(select(tasks.c.forgotten).where(tasks.c.number == task)).scalar_one())
 
     def collected_times(self, connection: Connection, task: int, times: Iterable[int]) -> set[int]:
-        """Which of these times are in a collected interval."""
+        """Which of these times were collected."""
         wanted = set(times)
         if not wanted:
             return set()
-        mine = (collected.c.task == task) & (collected.c.start <= max(wanted)) & (collected.c.end > min(wanted))
-        found = connection.execute(select(collected.c.start, collected.c.end).where(mine)).all()
-        return {time for time in wanted for start, end in found if start <= time < end}
-
-    def overlaps(self, connection: Connection, task: int, interval: Interval) -> bool:
-        """Whether a part of an interval was collected."""
-        end = interval.start + interval.duration
-        mine = (collected.c.task == task) & (collected.c.start < end) & (collected.c.end > interval.start)
-        return connection.execute(select(collected.c.start).where(mine).limit(1)).first() is not None
+        near = (collected.c.task == task) & collected.c.time.between(min(wanted), max(wanted))
+        return wanted.intersection(connection.execute(select(collected.c.time).where(near)).scalars())
 
     def note_seen(
         self, connection: Connection, task: int, reports: Sequence[tuple[int, bytes]]
@@ -140,30 +128,25 @@ class Store:
                 insert(buckets).values(row) if found is None else update(buckets).where(mine).values(row)
             )
 
-    def batch(self, connection: Connection, task: int, prio3: Prio3, interval: Interval) -> Batch:
-        """What the reports of an interval add up to."""
-        found = connection.execute(select(buckets).where(_of(buckets, task, interval)).order_by(buckets.c.time)).all()
-        times = [int(row.time) for row in found]
-        smallest = Interval(times[0], times[-1] + 1 - times[0]) if times else Interval(interval.start, 0)
-        return Batch(
-            prio3.merge(prio3.decode_agg_share(bytes(row.share)) for row in found),
-            sum(int(row.reports) for row in found),
-            _xor([bytes(CHECKSUM_SIZE), *(bytes(row.checksum) for row in found)]),
-            smallest,
-        )
+    def batch(self, connection: Connection, task: int, prio3: Prio3, time: int) -> Batch:
+        """What the reports of a time add up to."""
+        mine = (buckets.c.task == task) & (buckets.c.time == time)
+        row = connection.execute(select(buckets).where(mine)).first()
+        if row is None:
+            return Batch(prio3.agg_init(), 0, bytes(CHECKSUM_SIZE))
+        return Batch(prio3.decode_agg_share(bytes(row.share)), int(row.reports), bytes(row.checksum))
 
-    def note_collected(self, connection: Connection, task: int, interval: Interval) -> None:
-        """Close an interval for ever. Its buckets are not needed any more, nor the ids of its reports (`sweep`)."""
-        end = interval.start + interval.duration
-        connection.execute(insert(collected).values(task=task, start=interval.start, end=end))
-        connection.execute(delete(buckets).where(_of(buckets, task, interval)))
+    def note_collected(self, connection: Connection, task: int, time: int) -> None:
+        """Close a time for ever. Its bucket is not needed any more, nor the ids of its reports (`sweep`)."""
+        connection.execute(insert(collected).values(task=task, time=time))
+        connection.execute(delete(buckets).where((buckets.c.task == task) & (buckets.c.time == time)))
 
     def sweep(self, task: int) -> None:
         """Delete the ids of reports that are too old or collected: such reports are refused for that already.
 
         There may be millions, so some thousands are deleted at a time.
         """
-        inside = (seen.c.time >= collected.c.start) & (seen.c.time < collected.c.end) & (collected.c.task == task)
+        inside = seen.c.time.in_(select(collected.c.time).where(collected.c.task == task))
         old = seen.c.time < select(tasks.c.forgotten).where(tasks.c.number == task).scalar_subquery()
         ids = tuple_(seen.c.time, seen.c.report_id)
         for useless in (inside, old):
@@ -179,18 +162,12 @@ class Store:
             if before <= self.forgotten(connection, task):
                 return
             connection.execute(update(tasks).where(tasks.c.number == task).values(forgotten=before))
-            for table in (buckets, answers):
+            for table in (buckets, answers, collected):
                 connection.execute(delete(table).where((table.c.task == task) & (table.c.time < before)))
-            connection.execute(delete(collected).where((collected.c.task == task) & (collected.c.end <= before)))
             self._forget_more(connection, task, before)
 
     def _forget_more(self, connection: Connection, task: int, before: int) -> None:
         """What only one of the aggregators has."""
-
-
-def _of(table: Any, task: int, interval: Interval) -> Any:
-    times = (table.c.time >= interval.start) & (table.c.time < interval.start + interval.duration)
-    return (table.c.task == task) & times
 
 
 def _xor(digests: Sequence[bytes]) -> bytes:

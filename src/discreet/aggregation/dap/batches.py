@@ -36,33 +36,30 @@ def id_of(body: bytes) -> bytes:
     return hashlib.sha256(body).digest()[:RESOURCE_ID_SIZE]
 
 
-def interval_of(agreement: Agreement, query: Query | BatchSelector) -> Interval:
-    """The interval of a query, which must be within the task's."""
+def window_time(agreement: Agreement, query: Query | BatchSelector) -> int:
+    """Return the time of the one window that is asked for.
+
+    The noise of a share is that of one window. In a batch of more windows it would protect nobody, so there is none.
+    """
     if query.batch_mode != BatchMode.TIME_INTERVAL:
         raise DapProblem(ProblemType.INVALID_MESSAGE, "the batch mode of this task is time_interval")
     try:
         interval = Interval.decode(query.config)
     except MessageError as error:
         raise DapProblem(ProblemType.INVALID_MESSAGE, str(error)) from None
-    whole = agreement.interval
-    if not interval.duration or not within(interval, whole):
-        raise DapProblem(ProblemType.BATCH_INVALID, "the batch interval is empty, or not within the task's")
-    return interval
+    if interval.duration != 1 or interval.start not in agreement.interval:
+        raise DapProblem(ProblemType.BATCH_INVALID, "a batch of this task is exactly one of its windows")
+    return interval.start
 
 
-def within(inner: Interval, outer: Interval) -> bool:
-    """Whether an interval is a part of another."""
-    return outer.start <= inner.start and inner.start + inner.duration <= outer.start + outer.duration
-
-
-def check_collection(agreement: Agreement, request: CollectionJobReq) -> Interval:
-    """The interval that a collector asks for; aborts where the request is not one that can be fulfilled."""
-    interval = interval_of(agreement, request.query)
+def check_collection(agreement: Agreement, request: CollectionJobReq) -> int:
+    """Return the time of the window that a collector asks for; abort where there can be no answer."""
+    time = window_time(agreement, request.query)
     check_parameter(request.agg_param)
     if not strictly_increasing(request.extensions):
         raise DapProblem(ProblemType.INVALID_EXTENSION, "the extensions are not in increasing order")
     check_no_extension(request.extensions)
-    return interval
+    return time
 
 
 def check_parameter(agg_param: bytes) -> None:

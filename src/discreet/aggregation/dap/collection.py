@@ -52,18 +52,18 @@ class CollectionJobs:
     def create(self, task_id: bytes, body: bytes) -> bytes:
         """Begin a collection job; its id. The same request has the same job."""
         agreement, task = self._leader.task(task_id)
-        interval = check_collection(agreement, decoded(CollectionJobReq, body))
+        time = check_collection(agreement, decoded(CollectionJobReq, body))
         key = id_of(body)
         store = self._store
         with store.locked(task) as connection:
             if store.is_known(connection, task, key):
                 store.try_again(connection, task, key)
             else:
-                if interval.start < store.forgotten(connection, task):
+                if time < store.forgotten(connection, task):
                     raise DapProblem(ProblemType.BATCH_INVALID, "the batch is so old that it was deleted")
-                if store.overlaps(connection, task, interval) or store.is_wanted(connection, task, interval):
-                    raise DapProblem(ProblemType.BATCH_OVERLAP, "a part of the batch is collected by another job")
-                store.new_collection(connection, task, key, interval, body)
+                if store.collected_times(connection, task, [time]):
+                    raise DapProblem(ProblemType.BATCH_OVERLAP, "the batch was collected before")
+                store.new_collection(connection, task, key, time, body)
         self._wake()
         return key
 
@@ -86,7 +86,7 @@ class CollectionJobs:
         agreement, task = self._leader.task(task_id)
         now, reached = self._leader.sealing.clock(), True
         for job in self._store.open_collections(task):
-            if job.share is None and agreement.task.sent_until(job.end - 1 - agreement.first_time) <= now:
+            if job.share is None and agreement.task.sent_until(job.time - agreement.first_time) <= now:
                 self._close(agreement, task, job)
         for job in self._store.open_collections(task):
             if job.share is not None:
@@ -94,18 +94,17 @@ class CollectionJobs:
         return reached
 
     def _close(self, agreement: Agreement, task: int, job: Row[Any]) -> None:
-        interval = Interval(int(job.start), int(job.end - job.start))
         request = CollectionJobReq.decode(bytes(job.request))
 
         def fix(batch: Batch) -> Closed | None:
             if batch.count < agreement.task.min_batch:
                 return None
-            selector = BatchSelector(BatchMode.TIME_INTERVAL, interval.encode())
+            selector = BatchSelector(BatchMode.TIME_INTERVAL, Interval(job.time, 1).encode())
             asked = AggregateShareReq(request, selector, batch.count, batch.checksum)
             sealed = self._leader.sealing.seal(agreement, request, batch.share)
-            return Closed(batch.interval.encode(), asked.encode(), sealed.encode())
+            return Closed(asked.encode(), sealed.encode())
 
-        self._store.fix_share(task, bytes(job.id), interval, agreement.prio3, fix)
+        self._store.fix_share(task, bytes(job.id), job.time, agreement.prio3, fix)
 
     def _finish(self, agreement: Agreement, task: int, job: Row[Any]) -> bool:
         """Get the helper's share for a closed batch. Until it comes, the same request is sent again."""
@@ -123,7 +122,7 @@ class CollectionJobs:
             return True
         answer = CollectionJobResp(
             AggregateShareReq.decode(asked).report_count,
-            Interval.decode(bytes(job.interval)),
+            Interval(job.time, 1),
             HpkeCiphertext.decode(bytes(job.share)),
             share.encrypted_aggregate_share,
         )

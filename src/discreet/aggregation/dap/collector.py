@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from discreet.aggregation.aggregator_noise import signed
+from discreet.aggregation.aggregator_noise import ImpossibleSumError, require_possible, signed
 from discreet.aggregation.dap.agreement import PublicTask
 from discreet.aggregation.dap.hpke import HpkeKey, aggregate_share_info, unseal
 from discreet.aggregation.dap.messages import CollectionJobReq, CollectionJobResp, Role
@@ -16,6 +17,8 @@ from discreet.aggregation.dap.wire import MessageError
 from discreet.aggregation.sums import NoisySum
 from discreet.aggregation.task import Task
 from discreet.errors import DiscreetError
+
+_log = logging.getLogger(__name__)
 
 _WHY = {
     ProblemType.INVALID_BATCH_SIZE: "fewer contributions than min_batch; ask again when there are more",
@@ -74,7 +77,13 @@ class Collector:
             if error.kind in _WHY:
                 raise DiscreetError(f"window {window} of task {task.name}: {_WHY[error.kind]}") from error
             raise
-        return self._merged(public, request, answer)
+        if answer.interval.encode() != request.query.config:
+            raise DiscreetError(f"window {window} of task {task.name}: the answer is about another interval")
+        try:
+            return self._merged(public, request, answer)
+        except ImpossibleSumError as error:
+            _log.warning("an impossible sum was refused", extra={"fields": {"task": task.name, "window": window}})
+            raise ImpossibleSumError(f"window {window} of task {task.name}: {error}") from None
 
     def _merged(self, public: PublicTask, request: CollectionJobReq, answer: CollectionJobResp) -> NoisySum:
         aad = public.aggregate_share_aad(request)
@@ -87,4 +96,5 @@ class Collector:
             prio3.decode_agg_share(unseal(self._key, aggregate_share_info(role), aad, share)) for role, share in sealed
         ]
         values = public.task.summed(signed(prio3.circuit.field, prio3.merge(shares)), answer.report_count)
+        require_possible(public.task, values, answer.report_count)
         return NoisySum(values, public.task.guarantee(), answer.report_count)

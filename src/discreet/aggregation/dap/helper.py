@@ -16,8 +16,7 @@ from discreet.aggregation.dap.batches import (
     check_parameter,
     decoded,
     id_of,
-    interval_of,
-    within,
+    window_time,
 )
 from discreet.aggregation.dap.messages import (
     AggregateShare,
@@ -104,27 +103,26 @@ class Helper:
         agreement, task = self._task(task_id)
         request = decoded(AggregateShareReq, body)
         queried = check_collection(agreement, request.collection_job_req)
-        interval = interval_of(agreement, request.batch_selector)
-        if not within(interval, queried):
-            raise DapProblem(ProblemType.INVALID_MESSAGE, "the batch is not within what the collector asks for")
+        time = window_time(agreement, request.batch_selector)
+        if time != queried:
+            raise DapProblem(ProblemType.INVALID_MESSAGE, "the batch is not what the collector asks for")
         key = id_of(body)
         with self.store.locked(task) as connection:
             known = connection.execute(select(answers.c.body).where(_is(task, key, _SHARE))).scalar()
             if known is not None:
                 return Answer(key, bytes(known))
-            if interval.start < self.store.forgotten(connection, task):
+            if time < self.store.forgotten(connection, task):
                 raise DapProblem(ProblemType.BATCH_INVALID, "the batch is so old that it was deleted")
-            if self.store.overlaps(connection, task, interval):
-                raise DapProblem(ProblemType.BATCH_OVERLAP, "a part of the batch was collected before")
-            batch = self.store.batch(connection, task, agreement.prio3, interval)
+            if self.store.collected_times(connection, task, [time]):
+                raise DapProblem(ProblemType.BATCH_OVERLAP, "the batch was collected before")
+            batch = self.store.batch(connection, task, agreement.prio3, time)
             if batch.count < agreement.task.min_batch:
                 raise DapProblem(ProblemType.INVALID_BATCH_SIZE, "the batch has too few reports")
             if (batch.count, batch.checksum) != (request.report_count, request.checksum):
                 raise DapProblem(ProblemType.BATCH_MISMATCH, "the helper has counted other reports than the leader")
             sealed = AggregateShare(self.sealing.seal(agreement, request.collection_job_req, batch.share)).encode()
-            self.store.note_collected(connection, task, interval)
-            last = interval.start + interval.duration - 1
-            row = {"task": task, "id": key, "kind": _SHARE, "time": last, "body": sealed}
+            self.store.note_collected(connection, task, time)
+            row = {"task": task, "id": key, "kind": _SHARE, "time": time, "body": sealed}
             connection.execute(insert(answers).values(row))
         return Answer(key, sealed)
 

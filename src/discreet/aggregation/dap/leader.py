@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -36,6 +37,8 @@ MAX_JOB_REPORTS = 500
 MAX_JOB_BYTES = 4 << 20
 _ENC_SIZE, _SEAL_SIZE, _PLAIN_HEAD = 32, 16, 6
 _FINAL = (ProblemType.INVALID_MESSAGE, ProblemType.UNSUPPORTED_EXTENSION, ProblemType.INVALID_AGGREGATION_PARAMETER)
+
+_log = logging.getLogger(__name__)
 
 Peers = Callable[[str], Peer]
 
@@ -196,11 +199,14 @@ class Leader:
             return []
         counted = []
         for about, answer in zip(asked, answers, strict=True):
-            if answer.verify_resp_type == VerifyRespType.CONTINUE and about.report_id in states:
-                try:
-                    share = leader_continued(agreement.prio3, states[about.report_id].verify_state, answer.payload)
-                except InvalidReportError:
-                    continue
+            if answer.verify_resp_type != VerifyRespType.CONTINUE:
+                continue
+            try:
+                share = leader_continued(agreement.prio3, states[about.report_id].verify_state, answer.payload)
+            except (InvalidReportError, KeyError):
+                about_it = {"task": agreement.task.name, "report": encode_id(about.report_id), "side": "leader"}
+                _log.warning("a report was rejected after the other side counted it", extra={"fields": about_it})
+            else:
                 counted.append(Counted(about.report_id, about.time, share))
         return counted
 

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from discreet.aggregation.dap.aggregator_store import Batch, Counted, Store
-from discreet.aggregation.dap.messages import Interval, ReportError
+from discreet.aggregation.dap.messages import ReportError
 from discreet.aggregation.dap.problems import ProblemType
 from discreet.aggregation.dap.tables import collections, jobs, reports
 from discreet.aggregation.prio3 import Prio3
@@ -29,12 +29,10 @@ class Closed:
     """What closing a batch fixes.
 
     Attributes:
-        interval: The smallest that holds all reports.
         share_request: The request for the helper's share.
         share: The leader's own, noised and sealed.
     """
 
-    interval: bytes
     share_request: bytes
     share: bytes
 
@@ -113,13 +111,11 @@ class LeaderStore(Store):
         """Collection jobs that are neither done nor failed."""
         mine = (collections.c.task == task) & collections.c.answer.is_(None) & collections.c.problem.is_(None)
         with self.engine.connect() as connection:
-            return list(connection.execute(select(collections).where(mine).order_by(collections.c.start)))
+            return list(connection.execute(select(collections).where(mine).order_by(collections.c.time)))
 
-    def new_collection(self, connection: Connection, task: int, key: bytes, interval: Interval, request: bytes) -> None:
-        """Begin a collection job."""
-        end = interval.start + interval.duration
-        row = {"task": task, "id": key, "start": interval.start, "end": end, "request": request}
-        connection.execute(insert(collections).values(row))
+    def new_collection(self, connection: Connection, task: int, key: bytes, time: int, request: bytes) -> None:
+        """Begin a collection job. A window has one request, so it has one job."""
+        connection.execute(insert(collections).values(task=task, id=key, time=time, request=request))
 
     def is_known(self, connection: Connection, task: int, key: bytes) -> bool:
         """Whether there is such a collection job."""
@@ -132,36 +128,24 @@ class LeaderStore(Store):
         )
         connection.execute(update(collections).where(small).values(problem=None))
 
-    def is_wanted(self, connection: Connection, task: int, interval: Interval) -> bool:
-        """Whether another collection job waits for a part of an interval."""
-        end = interval.start + interval.duration
-        mine = (collections.c.task == task) & (collections.c.start < end) & (collections.c.end > interval.start)
-        alive = collections.c.problem.is_(None)
-        return connection.execute(select(collections.c.id).where(mine & alive).limit(1)).first() is not None
+    def is_pending(self, connection: Connection, task: int, time: int) -> bool:
+        """Whether reports of a time are not counted or dropped yet."""
+        mine = (reports.c.task == task) & (reports.c.time == time)
+        return connection.execute(select(reports.c.number).where(mine).limit(1)).first() is not None
 
-    def is_pending(self, connection: Connection, task: int, interval: Interval) -> bool:
-        """Whether reports of an interval are not counted or dropped yet."""
-        times = (reports.c.time >= interval.start) & (reports.c.time < interval.start + interval.duration)
-        return (
-            connection.execute(select(reports.c.number).where((reports.c.task == task) & times).limit(1)).first()
-            is not None
-        )
-
-    def fix_share(
-        self, task: int, key: bytes, interval: Interval, prio3: Prio3, fix: Callable[[Batch], Closed | None]
-    ) -> None:
+    def fix_share(self, task: int, key: bytes, time: int, prio3: Prio3, fix: Callable[[Batch], Closed | None]) -> None:
         """Close a batch, once all its reports are counted, with what `fix` makes of it; None if they are too few."""
         with self.locked(task) as connection:
             free = _is(task, key) & collections.c.share.is_(None) & collections.c.problem.is_(None)
             if connection.execute(select(collections.c.id).where(free)).first() is None:
                 return  # another process was first, or the collector gave up
-            if self.is_pending(connection, task, interval):
+            if self.is_pending(connection, task, time):
                 return
-            fixed = fix(self.batch(connection, task, prio3, interval))
+            fixed = fix(self.batch(connection, task, prio3, time))
             if fixed is None:
                 connection.execute(update(collections).where(free).values(problem=ProblemType.INVALID_BATCH_SIZE))
                 return
-            self.note_collected(connection, task, interval)
+            self.note_collected(connection, task, time)
             connection.execute(update(collections).where(free).values(**vars(fixed)))
 
     def end_collection(self, task: int, key: bytes, **result: Any) -> None:
@@ -200,7 +184,7 @@ class LeaderStore(Store):
     def _forget_more(self, connection: Connection, task: int, before: int) -> None:
         old = (reports.c.task == task) & (reports.c.time < before) & reports.c.job.is_(None)
         connection.execute(delete(reports).where(old))
-        connection.execute(delete(collections).where((collections.c.task == task) & (collections.c.start < before)))
+        connection.execute(delete(collections).where((collections.c.task == task) & (collections.c.time < before)))
 
 
 def _is(task: int, key: bytes) -> Any:

@@ -61,12 +61,11 @@ buckets = Table(  # what reports of one time add up to
     Column("checksum", LargeBinary, nullable=False),
 )
 
-collected = Table(  # intervals whose share was noised and fixed; they take no more reports
+collected = Table(  # windows whose share was noised and fixed; they take no more reports
     "dap_collected",
     metadata,
     _task(),
-    Column("start", BigInteger, primary_key=True),
-    Column("end", BigInteger, nullable=False),
+    Column("time", BigInteger, primary_key=True),
 )
 
 answers = Table(  # a helper's answers, so that a request that comes again has the same one
@@ -103,10 +102,8 @@ collections = Table(  # a leader's collection jobs
     metadata,
     _task(),
     Column("id", LargeBinary, primary_key=True),
-    Column("start", BigInteger, nullable=False),
-    Column("end", BigInteger, nullable=False),
+    Column("time", BigInteger, nullable=False),
     Column("request", LargeBinary, nullable=False),  # the collector's
-    Column("interval", LargeBinary),  # the smallest that holds all reports
     Column("share_request", LargeBinary),  # for the helper; with it the batch is closed
     Column("share", LargeBinary),  # the leader's, noised and sealed; it never changes
     Column("problem", String(80)),

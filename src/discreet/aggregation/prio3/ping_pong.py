@@ -2,6 +2,11 @@
 
 Prio3 has one round, so a report is through after one request and one response. Batches go in and come out in order;
 None stands for a report that is rejected.
+
+**Both accept a report, or neither does.** With joint randomness, an aggregator derives it from its own part and the
+public share's part of the other one. If a client put a false part of the helper there, the helper's randomness would be
+right and the leader's wrong: the helper would count a report that the leader rejects. So each first compares its own
+part with the one in the public share. Then both derive the same.
 """
 
 from __future__ import annotations
@@ -41,7 +46,7 @@ def leader_init(
     prio3: Prio3, verify_key: bytes, ctx: bytes, reports: Sequence[VerifierInput], threads: int = 1
 ) -> list[Continued | None]:
     """The leader's first step for each report."""
-    done = verify_init_batch(prio3, verify_key, ctx, 0, reports, threads)
+    done = _verify_init(prio3, verify_key, ctx, 0, reports, threads)
     return [first and Continued(first[0], _encoded(_INITIALIZE, first[1])) for first in done]
 
 
@@ -54,7 +59,7 @@ def helper_init(
     threads: int = 1,
 ) -> list[FinishedWithOutbound | None]:
     """The helper's only step for each report, with what the leader sent for it."""
-    done = verify_init_batch(prio3, verify_key, ctx, 1, reports, threads)
+    done = _verify_init(prio3, verify_key, ctx, 1, reports, threads)
     pairs = [
         (_decoded(_INITIALIZE, message) or b"", first[1] if first else b"")
         for message, first in zip(inbound, done, strict=True)
@@ -69,6 +74,20 @@ def leader_continued(prio3: Prio3, verify_state: VerifyState, inbound: bytes) ->
     if message is None:
         raise InvalidReportError("the helper's answer is not the end of a ping-pong")
     return prio3.verify_next(verify_state, message)
+
+
+def _verify_init(
+    prio3: Prio3, verify_key: bytes, ctx: bytes, agg_id: int, reports: Sequence[VerifierInput], threads: int
+) -> list[tuple[VerifyState, bytes] | None]:
+    """An aggregator's first step; None also for a report whose public share has another part than its own."""
+    part = slice(agg_id * prio3.verifier_message_size, (agg_id + 1) * prio3.verifier_message_size)
+    own = prio3.verifier_share_size - prio3.verifier_message_size  # a verifier share ends with the sender's part
+    return [
+        first if first and first[1][own:] == report.public_share[part] else None
+        for report, first in zip(
+            reports, verify_init_batch(prio3, verify_key, ctx, agg_id, reports, threads), strict=True
+        )
+    ]
 
 
 def _finished(

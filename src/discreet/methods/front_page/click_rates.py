@@ -49,6 +49,8 @@ _LEVEL, _LEVEL_VARIANCE = 0.7, 0.25
 _MIN_LEVEL = 0.01
 _MIN_ARTICLES = 30
 _MIN_EXPECTED = 0.02
+_FEW, _FAR = 30, 20
+"""So many clicks, and deviations, beyond the largest rate nothing true is found."""
 
 
 class ClickRates:
@@ -87,13 +89,14 @@ class ClickRates:
             self._close_day(window)  # the last window of that day had no sum
         self._forget(window)
         self._show(window)
-        row, counts = self._row[window.articles], window.likelihood or self.likelihood
-        clicks = window.released / counts.copies
-        noise = np.full(len(row), counts.variance / counts.copies**2)
-        self._level += window.exposure.sum(), clicks.sum(), noise.sum()
-        of_mean = window.exposure * self.slate_clicks
+        counts = window.likelihood or self.likelihood
+        used = self._explained(window, counts)
+        row, exposure, released = self._row[window.articles[used]], window.exposure[used], window.released[used]
+        clicks, noise = released / counts.copies, np.full(len(row), counts.variance / counts.copies**2)
+        self._level += exposure.sum(), clicks.sum(), noise.sum()
+        of_mean = exposure * self.slate_clicks
         expected = of_mean * self.exposure_slope.lift(row)
-        likelihood = counts(window.released, np.log(expected)[:, None] + GRID - self._deviation**2 / 2)
+        likelihood = counts(released, np.log(expected)[:, None] + GRID - self._deviation**2 / 2)
         self._evidence[row] += likelihood - likelihood.max(axis=1, keepdims=True)
         self._sums[row] += np.column_stack((expected, clicks, noise))
         if window.exposure_known:
@@ -101,6 +104,12 @@ class ClickRates:
         if self.until % DAY == 0:
             self._close_day(window)
         self._predict()
+
+    def _explained(self, window: Window, counts: CountLikelihood) -> NDArray[np.bool_]:
+        """Which counts some rate on the grid explains. The others are of damaged sums, and would rule for days."""
+        most, clicks = window.exposure * self.slate_clicks * np.exp(GRID[-1]), window.released / counts.copies
+        beyond = np.abs(clicks - np.clip(clicks, 0, most))
+        return np.asarray(beyond <= _FEW + _FAR * np.sqrt(most + counts.variance / counts.copies**2))
 
     @property
     def _deviation(self) -> float:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from discreet.aggregation.aggregator_noise import ImpossibleSumError, require_possible
 from discreet.aggregation.dap.problems import ProblemType
 from discreet.aggregation.dap.transport import PeerError
 from discreet.aggregation.sums import NoisySum
@@ -19,7 +20,7 @@ from discreet.serving.learning.model_versions import NewVersion
 from discreet.serving.learning.quality_estimates import measures_quality
 from discreet.serving.learning.sum_popularity import SumPopularity, expected_shares, learnt_from
 from discreet.serving.learning.sum_weights import learns_head, learns_weights, weights_window
-from discreet.serving.learning.window_store import ClosedWindow, UsedSum, WindowStore
+from discreet.serving.learning.window_store import IMPOSSIBLE, ClosedWindow, UsedSum, WindowStore
 from discreet.serving.logs import log, log_exception, log_seldom
 from discreet.serving.public_model import PublicModel
 from discreet.serving.public_tasks import has_window_cells, publish_window_cells, read_cells
@@ -30,6 +31,7 @@ MAX_WAIT = 5.0
 KEPT_SECONDS = 30 * 86_400
 _CLOSE_SECONDS = 5.0
 _NO_SUM = (
+    IMPOSSIBLE,
     ProblemType.INVALID_BATCH_SIZE,
     ProblemType.BATCH_OVERLAP,
     ProblemType.BATCH_MISMATCH,
@@ -146,13 +148,15 @@ class WindowLearner:
             return False
         try:
             found = self._collector.collect(task, closed.window)
+            require_possible(task, found.values, found.contributions or 0)
         except DiscreetError as error:
             peer = error if isinstance(error, PeerError) else error.__cause__
-            if getattr(peer, "kind", None) not in _NO_SUM:
+            why = IMPOSSIBLE if isinstance(error, ImpossibleSumError) else getattr(peer, "kind", None)
+            if why not in _NO_SUM:
                 log_seldom("warning", "a sum could not be collected; trying again", task=task.name, cause=str(error))
                 return False
             log("warning", "a window has no sum", task=task.name, window=closed.window, cause=str(error))
-            self._store.drop(closed, task, str(getattr(peer, "kind", "") or "no sum"))
+            self._store.drop(closed, task, str(why))
             return True
         if measures_quality(task):
             self._store.measure(closed, task, found)

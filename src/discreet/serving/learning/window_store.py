@@ -25,6 +25,9 @@ from discreet.serving.learning.model_versions import ModelVersions, NewVersion
 from discreet.serving.learning.quality_estimates import MeasuredWindow, measures_quality
 from discreet.serving.server_store import ServerStore
 
+IMPOSSIBLE = "impossibleSum"
+"""Why a window has no sum: it had one that its contributions could not have."""
+
 _MEASURED = (collected.c.cells != "") & (collected.c.problem == "")
 
 
