@@ -10,8 +10,9 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
-import click
+import typer
 
 from discreet.cli.app import app
 from discreet.errors import DiscreetError
@@ -20,6 +21,10 @@ from discreet.progress import is_verbose, shown
 
 # Threads that wait for work should sleep, not spin: on a busy machine spinning costs fifty times the work itself.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+# Typer below 0.26 uses Click, and from 0.26 on its own copy of it. Both have these classes above `typer.BadParameter`.
+_USAGE_ERROR: type[Any] = typer.BadParameter.__mro__[1]
+_COMMAND_LINE_ERROR: type[Any] = typer.BadParameter.__mro__[2]
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C; Typer returns it instead of raising."""
@@ -42,15 +47,9 @@ def _run(arguments: list[str]) -> int:
     try:
         with needing_extras():
             code = app(arguments, prog_name="discreet", standalone_mode=False)
-    except click.exceptions.NoArgsIsHelpError:
-        return 2  # the help itself has been printed
-    except click.UsageError as error:
-        command = error.ctx.command_path if error.ctx else "discreet"
-        message = error.format_message()
-        return _fail(f"{message}{'' if message.endswith(('.', '?')) else '.'} Try '{command} --help'.")
-    except click.ClickException as error:
-        return _fail(error.format_message())
-    except (click.Abort, KeyboardInterrupt):
+    except _COMMAND_LINE_ERROR as error:
+        return _refuse(error)
+    except (typer.Abort, KeyboardInterrupt):
         code = INTERRUPTED
     except DiscreetError as error:
         return _fail(str(error))
@@ -71,6 +70,16 @@ def _run(arguments: list[str]) -> int:
 def main() -> None:
     """Entry point of the `discreet` command."""
     sys.exit(run(sys.argv[1:]))
+
+
+def _refuse(error: Any) -> int:
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return 2  # the help itself has been printed
+    message = " ".join(error.format_message().split())
+    if not isinstance(error, _USAGE_ERROR):
+        return _fail(message)
+    command = error.ctx.command_path if error.ctx else "discreet"
+    return _fail(f"{message}{'' if message.endswith(('.', '?')) else '.'} Try '{command} --help'.")
 
 
 def _fail(problem: str) -> int:
