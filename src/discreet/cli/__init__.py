@@ -36,6 +36,11 @@ _GOING_ON = {
     "reproduce": " The same command goes on where it stopped.",
 }
 
+_SERVES = ("serve", "aggregate", "articles", "backup", "database", "embed")
+_ASKS = ("models", "notice", "restore", "retrain", "status")
+_EXTRA = {"audit": "account", **dict.fromkeys((*_SERVES, *_ASKS), "serve")}
+"""The extra of a command that needs another one than `train`."""
+
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
@@ -44,8 +49,9 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    command = next((word for word in arguments if not word.startswith("-")), "")
     try:
-        with needing_extras():
+        with needing_extras(_EXTRA.get(command, "train")):
             code = app(arguments, prog_name="discreet", standalone_mode=False)
     except _COMMAND_LINE_ERROR as error:
         return _refuse(error)
@@ -62,7 +68,6 @@ def _run(arguments: list[str]) -> int:
             raise
         return _fail(f"{error.filename}: {error.strerror}")
     if code == INTERRUPTED:
-        command = next((word for word in arguments if not word.startswith("-")), "")
         print(f"Interrupted; nothing was left half-written.{_GOING_ON.get(command, '')}", file=sys.stderr)
     return code if isinstance(code, int) else 0
 
