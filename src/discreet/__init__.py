@@ -11,9 +11,11 @@ The names below are the public ones. Each is imported when it is first used, so 
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from discreet.errors import MissingExtraError, MissingNameError
 from discreet.extras import needing_extras
 from discreet.version import __version__
 
@@ -123,16 +125,24 @@ if TYPE_CHECKING:
     from discreet.vendors.recommender import Gibbs, Recommender
     from discreet.vendors.sharing import Sharing
     from discreet.vendors.vendor_method import VendorMethod
+else:
+    del __all__  # so that `from discreet import *` and `help` ask __getattr__ for the names that can be had here
 
 
 def __getattr__(name: str) -> Any:
+    this = sys.modules[__name__]
+    if name == "__all__":
+        return ["__version__", *(public for public in _PUBLIC if hasattr(this, public))]
     if name not in _PUBLIC:
         raise AttributeError(f"discreet has no '{name}'; it has {', '.join(_PUBLIC)}")
-    with needing_extras():
-        value = getattr(import_module(_PUBLIC[name]), name)
+    try:
+        with needing_extras():
+            value = getattr(import_module(_PUBLIC[name]), name)
+    except MissingExtraError as error:
+        raise MissingNameError(error, name, this) from error
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(["__version__", *_PUBLIC])

@@ -36,5 +36,13 @@ class MissingExtraError(DiscreetError):
     """A library of an optional part is not installed."""
 
     def __init__(self, library: str, extra: str) -> None:
-        self.extra = extra
+        self.library, self.extra = library, extra
         super().__init__(f"{library} is not installed; it comes with: pip install 'discreet[{extra}]'")
+
+
+class MissingNameError(MissingExtraError, AttributeError):
+    """A public name that needs an extra: `hasattr` says no, `help` and `from discreet import *` leave it out."""
+
+    def __init__(self, missing: MissingExtraError, name: str, obj: object) -> None:
+        super().__init__(missing.library, missing.extra)
+        self.name, self.obj = name, obj

@@ -6,38 +6,17 @@ Libraries are counted, not seconds; `benchmarks/bench_import.py` has the seconds
 import json
 import subprocess
 import sys
-import tomllib
-from pathlib import Path
 
 import pytest
+from hidden_libraries import PROJECT, all_but, run_without
 
 from discreet.extras import LIBRARIES
 
-ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-HEAVY = {*LIBRARIES, "scipy", "dp_accounting", "pandas", "rich"}
-
-WITHOUT_EXTRAS = f"""
-import sys
-
-class Without:  # as if the libraries of the extras were not installed
-    def __init__(self, finder):
-        self.finder = finder
-
-    def find_spec(self, name, path=None, target=None):
-        hidden = name.partition(".")[0] in {sorted(LIBRARIES)!r}
-        return None if hidden else self.finder.find_spec(name, path, target)
-
-sys.meta_path = [Without(finder) for finder in sys.meta_path]
-"""
+HEAVY = {*LIBRARIES, "pandas", "rich"}
 
 
-def python(code, *arguments):
-    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
-
-
-def without_extras(*words):
-    return python(f"{WITHOUT_EXTRAS}\nfrom discreet.cli import main\nmain()", *words)
+def python(code, hidden=()):
+    return run_without(hidden, "-c", code)
 
 
 DEVICE = (
@@ -48,7 +27,7 @@ DEVICE = (
     "discreet.privacy.accounting",
     "discreet.protocol.check",
 )
-CORE = ("discreet.privacy.accounting.composition", "discreet.privacy.participation_cost", "discreet.cli.app")
+CORE = ("discreet.privacy.accounting", "discreet.privacy.filter", "discreet.privacy.ledger", "discreet.cli.app")
 
 
 def test_a_device_imports_no_heavy_library():
@@ -60,7 +39,7 @@ def test_a_device_imports_no_heavy_library():
 
 
 def test_the_privacy_core_needs_no_extra():
-    done = python(f"{WITHOUT_EXTRAS}\nimport {', '.join(CORE)}")
+    done = python(f"import {', '.join(CORE)}", all_but())
     assert done.returncode == 0, done.stderr
 
 
@@ -89,34 +68,50 @@ drawn = [noise.discrete_laplace(Fraction(37, 10), 300), noise.discrete_gaussian(
 drawn += [noise.discrete_laplace(Fraction(1 << 45), 20), noise.discrete_gaussian(Fraction(1, 9), 300)]
 print([values.tolist() for values in drawn])
 """
-    compiled, plain = python(draw), python(WITHOUT_EXTRAS + draw)
+    compiled, plain = python(draw), python(draw, all_but())
     assert compiled.returncode == plain.returncode == 0, plain.stderr
     assert compiled.stdout == plain.stdout
 
 
 @pytest.mark.long
-def test_commands_work_as_far_as_they_can_and_else_name_the_extra():
-    listed = without_extras("list")
+def test_without_extras_what_can_be_listed_is_listed_and_the_rest_names_its_extra():
+    listed = run_without(all_but(), "-m", "discreet", "list")
     assert listed.returncode == 0, listed.stderr
     assert "randomized response" in listed.stdout
     assert "pip install 'discreet[train]'" in listed.stderr.replace("\n", " ")
-    audited = without_extras("audit", "randomized response", "--json")
-    assert audited.returncode == 0, audited.stderr
-    assert {row["verdict"] for row in json.loads(audited.stdout)["mechanisms"]} == {"holds"}
-    synth = without_extras("data", "synth", "never-written")
-    assert synth.returncode == 2
-    assert synth.stderr.startswith("discreet: ")
-    assert synth.stderr.endswith("it comes with: pip install 'discreet[train]'\n")
 
 
-def test_public_names_that_need_an_extra_say_so():
-    done = python(f"{WITHOUT_EXTRAS}\nimport discreet as d\ntry: d.ClickReports\nexcept d.DiscreetError as e: print(e)")
-    assert done.stdout.endswith("pip install 'discreet[train]'\n"), done.stderr
+NAMES = """
+import pydoc
+import discreet as d
+
+assert not hasattr(d, "ClickReports")
+try:
+    d.ClickReports
+except d.DiscreetError as error:
+    assert isinstance(error, AttributeError) and (error.name, error.obj) == ("ClickReports", d)
+    print(error)
+listed = {}
+exec("from discreet import *", listed)
+assert {"Guarantee", "Mechanism", "DiscreetError", "__version__"} <= set(listed)
+assert "ClickReports" not in listed
+assert "class Guarantee" in pydoc.plain(pydoc.render_doc(d))
+assert "ClickReports" in dir(d)
+"""
 
 
-def test_every_extra_is_named_and_no_core_library_is_an_extra():
+def test_a_public_name_that_needs_an_extra_says_so_and_is_no_attribute_without_it():
+    done = python(NAMES, all_but())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("pip install 'discreet[train]'\n")
+
+
+def test_with_all_extras_every_public_name_is_there():
+    done = python("import discreet as d; from discreet import *; print(sorted(set(dir(d)) - set(globals())))")
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_every_extra_is_named():
     extras = PROJECT["optional-dependencies"]
     assert set(LIBRARIES.values()) <= set(extras)
-    core = {need.partition(">")[0] for need in PROJECT["dependencies"]}
-    assert not core & set(LIBRARIES)
     assert {name for need in extras["all"] for name in need[9:-1].split(",")} == set(extras) - {"all", "docs", "dev"}

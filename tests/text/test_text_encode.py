@@ -223,7 +223,7 @@ def test_a_damaged_language_model_is_one_clear_line(tmp_path):
 
 def test_absent_packages_mean_no_language_model(monkeypatch):
     find = language_model.importlib.util.find_spec
-    for absent in ("transformers", language_model.PACKAGE):
+    for absent in ("transformers", "torch", language_model.PACKAGE):
         with monkeypatch.context() as patch:
             patch.setattr(
                 language_model.importlib.util,
@@ -231,6 +231,24 @@ def test_absent_packages_mean_no_language_model(monkeypatch):
                 lambda name, gone=absent: None if name == gone else find(name),
             )
             assert installed_language_model() is None
+
+
+@needs_language_model
+@pytest.mark.parametrize("changed", ["model.safetensors", "tokenizer.json", "config.json"])
+def test_a_packaged_language_model_with_other_content_is_refused(tmp_path, monkeypatch, changed):
+    from discreet.models.language_model import TrainableLanguageModel
+
+    for name in language_model.PACKAGED_FILES:
+        (tmp_path / name).symlink_to(installed_language_model() / name)
+    content = bytearray((tmp_path / changed).read_bytes())
+    content[-2] ^= 1
+    (tmp_path / changed).unlink()
+    (tmp_path / changed).write_bytes(content)
+    for module in ("text.encode", "text.frozen_language_model", "models.language_model"):
+        monkeypatch.setattr(f"discreet.{module}.installed_language_model", lambda: tmp_path)
+    for use in (lambda: encode_texts(TITLES), lambda: TrainableLanguageModel("", 1)):
+        with pytest.raises(InputError, match=rf"{changed}: is not the examined file"):
+            use()
 
 
 def test_importing_is_light():

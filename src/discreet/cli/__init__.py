@@ -10,8 +10,9 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
-import click
+import typer
 
 from discreet.cli.app import app
 from discreet.errors import DiscreetError
@@ -20,6 +21,10 @@ from discreet.progress import is_verbose, shown
 
 # Threads that wait for work should sleep, not spin: on a busy machine spinning costs fifty times the work itself.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+# Typer below 0.26 uses Click, and from 0.26 on its own copy of it. Both have these classes above `typer.BadParameter`.
+_USAGE_ERROR: type[Any] = typer.BadParameter.__mro__[1]
+_COMMAND_LINE_ERROR: type[Any] = typer.BadParameter.__mro__[2]
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C; Typer returns it instead of raising."""
@@ -31,6 +36,11 @@ _GOING_ON = {
     "reproduce": " The same command goes on where it stopped.",
 }
 
+_SERVES = ("serve", "aggregate", "articles", "backup", "database", "embed")
+_ASKS = ("models", "notice", "restore", "retrain", "status")
+_EXTRA = {"audit": "account", **dict.fromkeys((*_SERVES, *_ASKS), "serve")}
+"""The extra of a command that needs another one than `train`."""
+
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
@@ -39,18 +49,13 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    command = next((word for word in arguments if not word.startswith("-")), "")
     try:
-        with needing_extras():
+        with needing_extras(_EXTRA.get(command, "train")):
             code = app(arguments, prog_name="discreet", standalone_mode=False)
-    except click.exceptions.NoArgsIsHelpError:
-        return 2  # the help itself has been printed
-    except click.UsageError as error:
-        command = error.ctx.command_path if error.ctx else "discreet"
-        message = error.format_message()
-        return _fail(f"{message}{'' if message.endswith(('.', '?')) else '.'} Try '{command} --help'.")
-    except click.ClickException as error:
-        return _fail(error.format_message())
-    except (click.Abort, KeyboardInterrupt):
+    except _COMMAND_LINE_ERROR as error:
+        return _refuse(error)
+    except (typer.Abort, KeyboardInterrupt):
         code = INTERRUPTED
     except DiscreetError as error:
         return _fail(str(error))
@@ -63,7 +68,6 @@ def _run(arguments: list[str]) -> int:
             raise
         return _fail(f"{error.filename}: {error.strerror}")
     if code == INTERRUPTED:
-        command = next((word for word in arguments if not word.startswith("-")), "")
         print(f"Interrupted; nothing was left half-written.{_GOING_ON.get(command, '')}", file=sys.stderr)
     return code if isinstance(code, int) else 0
 
@@ -71,6 +75,16 @@ def _run(arguments: list[str]) -> int:
 def main() -> None:
     """Entry point of the `discreet` command."""
     sys.exit(run(sys.argv[1:]))
+
+
+def _refuse(error: Any) -> int:
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return 2  # the help itself has been printed
+    message = " ".join(error.format_message().split())
+    if not isinstance(error, _USAGE_ERROR):
+        return _fail(message)
+    command = error.ctx.command_path if error.ctx else "discreet"
+    return _fail(f"{message}{'' if message.endswith(('.', '?')) else '.'} Try '{command} --help'.")
 
 
 def _fail(problem: str) -> int:

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
+import typer
 
 from discreet.errors import InputError
 
@@ -22,7 +22,7 @@ _PATHS = ("run", "data", "database", "feed", "admin_token_file", "aggregate", "t
 _WORDS = {"text": ("auto", "hashed")}
 
 
-def use_config(context: click.Context, _: click.Parameter, given: Path | None) -> Path | None:
+def use_config(context: typer.Context, given: Path | None) -> Path | None:
     """Take a command's options from a file: the one that is named, or `discreet.toml` where the command is run.
 
     Every key is an option with underscores for dashes; values are checked as the option's own are. Relative paths start
@@ -54,7 +54,7 @@ def _table(path: Path) -> dict[str, Any]:
         raise InputError(path, f"cannot be read as TOML ({error})") from None
 
 
-def read_config_file(context: click.Context, path: Path) -> dict[str, Any]:
+def read_config_file(context: typer.Context, path: Path) -> dict[str, Any]:
     """The options in a file, checked.
 
     Raises:
@@ -67,24 +67,24 @@ def read_config_file(context: click.Context, path: Path) -> dict[str, Any]:
     return {key: _checked(context, path, known, key, value) for key, value in found.items()}
 
 
-def _checked(context: click.Context, path: Path, known: dict[str, click.Parameter], key: str, value: Any) -> Any:
+def _checked(context: typer.Context, path: Path, known: dict[str, Any], key: str, value: Any) -> Any:
     if key not in known:
         names = [*known, "experiment"] if context.info_name == "serve" else list(known)
         near = difflib.get_close_matches(key.replace("-", "_"), names, 1, 0.5)
         meant = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(names)}"
         raise InputError(path, f"'{key}' is no setting; {meant}")
     parameter = known[key]
-    is_flag = isinstance(parameter, click.Option) and parameter.is_flag
+    is_flag = getattr(parameter, "is_flag", False)
     if is_flag != isinstance(value, bool):
         raise InputError(path, f"{key} {'is true or false' if is_flag else 'is not true or false'}")
-    several = parameter.multiple if isinstance(parameter, click.Option) else False
+    several = parameter.multiple
     values = value if isinstance(value, list) and several else [value]
     if any(isinstance(one, list | dict) for one in values):
         raise InputError(path, f"{key} takes {'one value, or a list of them' if several else 'one value'}")
     placed = [_placed(path, key, one) for one in values]
     try:
-        parameter.type_cast_value(context, placed if several else placed[0])
-    except click.BadParameter as error:
+        parameter.process_value(context, placed if several else placed[0])
+    except typer.BadParameter as error:
         raise InputError(path, f"{key}: {error.message}") from None
     return placed if several else placed[0]
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from click.core import ParameterSource
 from rich.table import Table
 
 from discreet.cli.options import AsJson, NewsPath, Overwrite, Seed, console, print_json, say
@@ -87,7 +86,8 @@ def synth(
 
 def _refuse_options_of_others(context: typer.Context, kind: str) -> None:
     for name in sorted({name for names in _OPTIONS_OF.values() for name in names} - set(_OPTIONS_OF[kind])):
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
             kinds = " or ".join(other for other, names in _OPTIONS_OF.items() if name in names)
             raise DiscreetError(f"--{name.replace('_', '-')} is for {kinds}; leave it out")
 

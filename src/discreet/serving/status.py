@@ -5,7 +5,6 @@ All of it is public, or comes from noised sums. No reader is in it.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,6 @@ from typing import Any
 
 from discreet.aggregation.task import DAY, Per, Task
 from discreet.errors import DiscreetError
-from discreet.privacy import accounting
 from discreet.privacy.filter import Spent
 from discreet.privacy.guarantee import Guarantee, Scope
 from discreet.protocol.check import limits
@@ -170,15 +168,11 @@ def guarantee_of(task: Task) -> Guarantee:
 
 @lru_cache(maxsize=64)
 def year_guarantee(tasks: tuple[Task, ...]) -> Guarantee:
-    """What a year costs a reader who takes part in these tasks on all of its days, composed by PLD."""
-    events = [accounting.rounds(_dominating(task), participations=YEAR * _a_day(task)) for task in tasks]
+    """What a year costs a reader who takes part in these tasks on all of its days, as her device adds it up."""
     delta = limits.max_task_delta
-    composed = accounting.compose(events, adjacency=tasks[0].guarantee().adjacency).epsilon(delta)
-    pure = sum(YEAR * _of_day(task) for task in tasks) if all(task.delta == 0 for task in tasks) else math.inf
-    epsilon = min(pure, composed)
     return replace(
         tasks[0].guarantee(),
-        epsilon=epsilon,
+        epsilon=_days(tasks, YEAR).at(delta),
         delta=delta,
         scope=Scope.LIFETIME,
         mechanism=f"{' and '.join(task.name for task in tasks)} on {YEAR} days",
@@ -188,18 +182,17 @@ def year_guarantee(tasks: tuple[Task, ...]) -> Guarantee:
 @lru_cache(maxsize=64)
 def days_until_cap(tasks: tuple[Task, ...]) -> int:
     """After how many days of taking part in everything a device's own cap for life ends it."""
-    day = [(task.epsilon, task.delta) for task in tasks for _ in range(_a_day(task))]
     low, high = 0, _MAX_DAYS
     while low < high:
         middle = (low + high + 1) // 2
-        fits = Spent.of(day * middle).at(limits.max_task_delta) <= limits.max_life_epsilon
+        fits = _days(tasks, middle).at(limits.max_task_delta) <= limits.max_life_epsilon
         low, high = (middle, high) if fits else (low, middle - 1)
     return low
 
 
-def _dominating(task: Task) -> accounting.DpEvent:
-    """A period of a task for the accountant; what is ε-DP is dominated by a privacy loss of ±ε and nothing between."""
-    return accounting.DiscreteLaplaceDpEvent(task.epsilon, 1) if task.delta == 0 else task.event()
+def _days(tasks: Sequence[Task], days: int) -> Spent:
+    """What so many days of these tasks cost."""
+    return Spent.of([(task.epsilon, task.delta) for task in tasks for _ in range(days * _a_day(task))])
 
 
 def _a_day(task: Task) -> int:

