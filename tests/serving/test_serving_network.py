@@ -4,13 +4,18 @@ import asyncio
 import contextlib
 import json
 import socket
+import ssl
+import threading
 import time
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 from served_world import serving, sketch_report, small_service
+from starlette.responses import PlainTextResponse
 
+from discreet.nodes.flower.certificates import write_certificates
+from discreet.serving.connections import Connection
 from discreet.serving.limits import ServerLimits
 from discreet.serving.logs import JsonLines
 
@@ -77,6 +82,76 @@ def send_until_closed(connection, part, most):
             connection.sendall(part)
             sent += len(part)
     return sent
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    write_certificates(tmp_path / "tls", ["127.0.0.1"])
+    return tmp_path / "tls" / "server.crt", tmp_path / "tls" / "server.key"
+
+
+def speak_tls(connection, certificate):
+    trusted = ssl.create_default_context(cafile=certificate[0].with_name("ca.crt"))
+    return trusted.wrap_socket(connection, server_hostname="127.0.0.1")
+
+
+def hello():
+    """The first bytes of a TLS handshake."""
+    sent = ssl.MemoryBIO()
+    client = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), sent, server_hostname="localhost")
+    with contextlib.suppress(ssl.SSLWantReadError):
+        client.do_handshake()
+    return sent.read()
+
+
+@pytest.mark.parametrize("begun", [b"", hello()[:50], hello()], ids=["nothing", "half a hello", "a hello"])
+def test_a_tls_handshake_that_does_not_go_on_is_dropped(service, certificate, begun):
+    with serving(service, limits=ServerLimits(**QUICK), certificate=certificate) as base, connect(base) as connection:
+        connection.sendall(begun)
+        rest(connection)
+
+
+def test_a_tls_handshake_that_comes_byte_by_byte_is_dropped(service, certificate):
+    with serving(service, limits=ServerLimits(**QUICK), certificate=certificate) as base, connect(base) as connection:
+        with pytest.raises(ConnectionError):
+            for byte in hello():
+                connection.sendall(bytes([byte]))
+                time.sleep(0.05)
+
+
+@pytest.mark.parametrize("limit", ["max_connections", "max_connections_of_one"])
+@pytest.mark.parametrize("begun", [b"", hello()], ids=["silent", "hello"])
+def test_connections_that_never_finish_a_tls_handshake_hold_no_place(service, certificate, limit, begun):
+    limits = ServerLimits(rate=0, max_head_seconds=600, **{limit: 10})
+    with serving(service, limits=limits, certificate=certificate) as base, contextlib.ExitStack() as held:
+        silent = [held.enter_context(connect(base)) for _ in range(40)]
+        for connection in silent:
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(begun)
+        with speak_tls(connect(base), certificate) as honest:
+            assert is_open(honest)
+            rest(silent[0])
+            assert is_open(honest), "who waits longest goes first"
+
+
+def test_what_follows_a_tls_handshake_at_once_is_read(service, certificate):
+    with serving(service, certificate=certificate) as base:
+        trusted = ssl.create_default_context(cafile=certificate[0].with_name("ca.crt"))
+        came, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
+        client = trusted.wrap_bio(came, sent, server_hostname="127.0.0.1")
+        with connect(base) as connection:
+            while True:
+                try:
+                    client.do_handshake()
+                    break
+                except ssl.SSLWantReadError:
+                    connection.sendall(sent.read())
+                    came.write(connection.recv(65_536))
+            client.write(HEALTH.replace(b"Host: x", b"Host: x\r\nConnection: close"))
+            connection.sendall(sent.read())  # the end of the handshake and the request, in one packet
+            came.write(rest(connection))
+            got = client.read(65_536)
+        assert got.startswith(b"HTTP/1.1 200")
 
 
 @pytest.mark.parametrize(
@@ -197,7 +272,7 @@ def test_the_server_has_so_many_connections_and_the_longest_idle_go(service):
         assert [is_open(one) for one in all_] == [True] + [False] * 3 + [True] * 9
 
 
-def test_who_does_not_read_is_dropped(service):
+def test_who_sends_many_requests_and_does_not_read_is_dropped(service):
     with serving(service, limits=ServerLimits(**QUICK)) as base, socket.socket() as connection:
         place = urlsplit(base)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -208,16 +283,41 @@ def test_who_does_not_read_is_dropped(service):
         assert asked(base) == 200
 
 
-def test_who_reads_slowly_but_steadily_gets_it_all(service):
-    with serving(service, limits=ServerLimits(**QUICK, min_bytes_per_second=100)) as base:
-        whole = len(httpx.get(f"{base}/openapi.json").content)
-        with connect(base) as connection:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-            got = 0
-            while part := connection.recv(8192):
-                got += len(part)
-                time.sleep(0.2)
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
+@pytest.mark.parametrize("limits", [QUICK, {"max_unsent": 1 << 20, "max_silent_seconds": 600}], ids=["slow", "much"])
+def test_who_does_not_read_an_answer_is_dropped(service, certificate, tls, limits, monkeypatch):
+    dropped = threading.Event()
+    drop = Connection.drop
+    monkeypatch.setattr(Connection, "drop", lambda one: (dropped.set(), drop(one)))
+
+    def add_large(app):
+        app.get("/large")(lambda: PlainTextResponse(bytes(32 << 20)))
+
+    given = {"certificate": certificate} if tls else {}
+    with serving(service, limits=ServerLimits(**limits), extend=add_large, **given) as base, connect(base) as plain:
+        connection = speak_tls(plain, certificate) if tls else plain
+        connection.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert dropped.wait(PATIENCE)
+        connection.close()
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
+def test_who_reads_slowly_but_steadily_gets_it_all(service, certificate, tls):
+    whole = 8 << 20
+
+    def add_large(app):
+        app.get("/large")(lambda: PlainTextResponse(bytes(whole)))
+
+    given = {"certificate": certificate} if tls else {}
+    limits = ServerLimits(**QUICK, min_bytes_per_second=100)
+    with serving(service, limits=limits, extend=add_large, **given) as base, connect(base) as plain:
+        connection = speak_tls(plain, certificate) if tls else plain
+        connection.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        got, began = 0, time.monotonic()
+        while part := connection.recv(65_536):
+            got += len(part)
+            if time.monotonic() < began + 3:
+                time.sleep(len(part) / (2 << 20))  # what system buffers take is soon gone
         assert got > whole
 
 

@@ -154,10 +154,23 @@ def free_port():
 
 
 @contextlib.contextmanager
-def serving(service, *, limits=NO_RATE_LIMIT, admin_token=None, proxies=None, listener=None, extend=None, foreign=None):
-    """Serve a service from a thread of this process, on a free port; yields the base URL when it is ready."""
+def serving(
+    service,
+    *,
+    limits=NO_RATE_LIMIT,
+    admin_token=None,
+    proxies=None,
+    listener=None,
+    extend=None,
+    foreign=None,
+    certificate=(),
+):
+    """Serve a service from a thread of this process, on a free port; yields the base URL when it is ready.
+
+    With a certificate and its key it speaks TLS.
+    """
     listener = listener or listen("127.0.0.1", 0)
-    server = http_server(create_app(service, limits, admin_token, proxies, extend, foreign))
+    server = http_server(create_app(service, limits, admin_token, proxies, extend, foreign), *certificate)
     server.config.timeout_graceful_shutdown = 2
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()
@@ -167,7 +180,7 @@ def serving(service, *, limits=NO_RATE_LIMIT, admin_token=None, proxies=None, li
             raise RuntimeError("the server did not start")
         time.sleep(0.01)
     try:
-        yield url_of(listener)
+        yield url_of(listener).replace("http:", "https:" if certificate else "http:")
     finally:
         server.should_exit = True
         thread.join(20)

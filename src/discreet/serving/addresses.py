@@ -12,7 +12,7 @@ from discreet.errors import DiscreetError
 if TYPE_CHECKING:
     from starlette.types import Scope
 
-_BACKLOG = 2048
+BACKLOG = 2048
 
 
 class Proxies:
@@ -67,7 +67,7 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-        listener.listen(_BACKLOG)
+        listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
         why = error.strerror or str(error)

@@ -1,13 +1,16 @@
-"""One connection, from its first byte: what may come, how slowly, and what is cut off.
+"""One connection, from when it is accepted: what may come, how slowly, and what is cut off.
 
-uvicorn has no limit on headers, on waiting, or on readers that do not read. This protocol counts what comes besides
-bodies, and notes since when each connection waits; once a second the crowd of all connections is looked over.
+uvicorn has no limit on TLS handshakes, on headers, on waiting, or on readers that do not read. This protocol counts
+what comes besides bodies, and notes since when each connection waits; once a second the crowd of all connections is
+looked over. It begins TLS itself, so that a connection has its place, and its time, before the handshake.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import ssl
 from typing import Any
 
 import httptools
@@ -28,6 +31,7 @@ class Crowd:
         self.sending: dict[Connection, None] = {}  # those of them with a half-sent body
         self._all: set[Connection] = set()
         self._of: dict[str, dict[Connection, None]] = {}  # by address, in the order of their coming
+        self.handshakes: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
@@ -71,7 +75,7 @@ class Crowd:
         now, unsent = loop.time(), 0
         readers: list[tuple[int, Connection]] = []
         for one in list(self._all):
-            size = one.transport.get_write_buffer_size()
+            size = one.unsent()
             if one.is_too_slow(now, size):
                 _drop(one)
             elif size:
@@ -86,11 +90,13 @@ class Crowd:
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's protocol, with limits."""
+    """uvicorn's protocol, with limits; with a context it speaks TLS."""
 
-    def __init__(self, crowd: Crowd, **arguments: Any) -> None:
+    def __init__(self, crowd: Crowd, tls: ssl.SSLContext | None = None, **arguments: Any) -> None:
         super().__init__(**arguments)
-        self._crowd, self._limits = crowd, crowd.limits
+        self._crowd, self._limits, self._tls = crowd, crowd.limits, tls
+        self._below: asyncio.Transport | None = None  # of TCP, under TLS
+        self._early: list[bytes] | None = None  # what came before the handshake was known to be over
         self.household, self.trusted = "", False
         self.since = 0.0  # when it began to wait for what it waits for now
         self._allowed = crowd.limits.max_silent_seconds
@@ -100,13 +106,40 @@ class Connection(HttpToolsProtocol):
         self._unsent, self._unsent_since, self._resumed = 0, 0.0, False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a place, or go."""
+        """Take a place, or go; then begin TLS or HTTP."""
         super().connection_made(transport)
         address = self.client[0] if self.client else ""
         self.household, self.trusted = household(address), self._crowd.trusts(address)
         self.since = self.loop.time()
         if not self._crowd.join(self):
             self.drop()
+        elif self._tls is not None:
+            self._allowed = self._limits.max_head_seconds
+            transport.pause_reading()  # until TLS reads
+            handshake = self.loop.create_task(self._begin_tls(transport, self._tls))
+            self._crowd.handshakes.add(handshake)
+            handshake.add_done_callback(self._crowd.handshakes.discard)
+
+    async def _begin_tls(self, below: asyncio.Transport, tls: ssl.SSLContext) -> None:
+        if self._closed:
+            return
+        self._below, self._early, transport = below, [], None
+        with contextlib.suppress(OSError, asyncio.CancelledError):  # ssl's errors are among them
+            transport = await self.loop.start_tls(below, self, tls, server_side=True)
+        if transport is None or self._closed:
+            below.abort()
+            self.connection_lost(None)
+            return
+        super().connection_made(transport)
+        self._allowed, self.since = self._limits.max_silent_seconds, self.loop.time()
+        early, self._early = self._early, None
+        for data in early:
+            self.data_received(data)
+
+    def unsent(self) -> int:
+        """Bytes that wait for the client to read."""
+        below = 0 if self._below is None else self._below.get_write_buffer_size()
+        return below + self.transport.get_write_buffer_size()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Leave the place to another."""
@@ -149,6 +182,9 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes from the client: parsed, counted, and refused as soon as there are too many of them."""
+        if self._early is not None:
+            self._early.append(data)
+            return
         if self._closed or self._ignores_input:
             return
         self._unset_keepalive_if_required()
