@@ -12,8 +12,12 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from feed_site import feed_site, rss
 
+from discreet.serving.database_tables import open_engine
 from discreet.serving.feeds import checked_connection as module
 from discreet.serving.feeds.fetch import FetchError, Version, fetch
+from discreet.serving.feeds.follow import Feeds, FeedSettings
+from discreet.serving.feeds.formats import read_feed
+from discreet.serving.server_store import ServerStore
 
 PUBLIC, OTHER = "93.184.216.34", "2606:4700::6810:84e5"
 
@@ -92,7 +96,9 @@ def test_a_public_feed_leads_to_no_private_address(site, network, place):
 def test_other_forms_of_an_address_are_judged_as_what_they_resolve_to(site, network, monkeypatch, form):
     real = socket.getaddrinfo
     fake = network.getaddrinfo
-    monkeypatch.setattr(module.socket, "getaddrinfo", lambda host, port, **o: (real if host == form else fake)(host, port, **o))
+    monkeypatch.setattr(
+        module.socket, "getaddrinfo", lambda host, port, **o: (real if host == form else fake)(host, port, **o)
+    )
     network.names = {"feeds.example": [[PUBLIC]]}
     site.to = f"http://{form}:PORT/feed.xml"
     with pytest.raises(FetchError, match=r"no address of the public internet"):
@@ -144,7 +150,9 @@ def test_a_public_server_cannot_send_back_to_the_private_one_before_it(site, net
     assert network.dialed == ["10.0.0.5", OTHER]
 
 
-@pytest.mark.parametrize("place", ["169.254.169.254", "0.0.0.0", "fe80::1", "::", "224.0.0.1", "::ffff:169.254.169.254"])
+@pytest.mark.parametrize(
+    "place", ["169.254.169.254", "0.0.0.0", "fe80::1", "::", "224.0.0.1", "::ffff:169.254.169.254"]
+)
 def test_not_even_the_operator_names_an_address_where_no_feed_can_be(site, network, place):
     network.names = {"feeds.example": [[place]], "mixed.example": [["10.0.0.5", PUBLIC]]}
     for host in ("feeds.example", "mixed.example"):
@@ -158,6 +166,21 @@ def test_a_feed_that_was_public_is_not_read_from_a_private_address(site, network
     with pytest.raises(FetchError, match="no address of the public internet"):
         got(site, "feeds.example", may_be_private=False)
     assert network.dialed == []
+
+
+def test_where_a_feed_was_first_counts_for_as_long_as_it_is_followed(site, network, database):
+    store, now = ServerStore(open_engine(database)), 1_794_000_000
+    url = f"http://feeds.example:{site.port}/feed.xml"
+    for places, allowed in ([PUBLIC], True), (["10.0.0.5"], False), ([OTHER], True):
+        network.names, network.dialed, now = {"feeds.example": [places]}, [], now + 600
+        feeds = Feeds(store, FeedSettings((url,)), clock=lambda now=now: now, reader=read_feed)
+        if allowed:
+            feeds.read(url)
+        else:
+            with pytest.raises(FetchError, match="no address of the public internet"):
+                feeds.read(url)
+        assert network.dialed == (places if allowed else [])
+    store.close()
 
 
 def test_a_proxy_of_the_environment_is_not_used(site, network, monkeypatch):

@@ -97,7 +97,11 @@ def fetch(address: str, known: Version, *, may_be_private: bool = True) -> Fetch
         FetchError: It could not be had.
     """
     try:
-        return _by_http(address, known, Dialer(may_be_private=may_be_private)) if is_url(address) else _from_file(Path(address), known)
+        return (
+            _by_http(address, known, Dialer(may_be_private=may_be_private))
+            if is_url(address)
+            else _from_file(Path(address), known)
+        )
     except HTTPError as error:
         with error:
             if error.code == 304:
