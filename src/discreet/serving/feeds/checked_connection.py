@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 import ssl
+from functools import partial
 from http.client import HTTPConnection, HTTPResponse
 from typing import Any
 from urllib.request import AbstractHTTPHandler, Request
@@ -118,8 +119,8 @@ class CheckedConnections(AbstractHTTPHandler):
 
     def http_open(self, request: Request) -> HTTPResponse:
         """Ask by http."""
-        return self.do_open(_Connection, request, dialer=self._dialer)
+        return self.do_open(partial(_Connection, dialer=self._dialer), request)
 
     def https_open(self, request: Request) -> HTTPResponse:
         """Ask by https."""
-        return self.do_open(_TlsConnection, request, dialer=self._dialer)
+        return self.do_open(partial(_TlsConnection, dialer=self._dialer), request)

@@ -138,7 +138,7 @@ def _by_http(address: str, known: Version, dialer: Dialer) -> Fetched:
         body = _body(answer, address)
         etag, modified = (answer.headers.get(name, "") for name in ("ETag", "Last-Modified"))
         version = Version(etag if len(etag) <= _MAX_HEADER else "", modified if len(modified) <= _MAX_HEADER else "")
-        return Fetched(_unpacked(body, address), answer.geturl(), version, dialer.is_private)
+        return Fetched(_unpacked(body, address), answer.geturl(), version, bool(dialer.is_private))
 
 
 class _Redirects(HTTPRedirectHandler):

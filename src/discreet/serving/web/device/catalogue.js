@@ -6,6 +6,7 @@
  * nothing. When all are there and fit together, the new catalogue takes the old one's place.
  */
 
+import { canonical } from "./addresses.js";
 import { LIMITS, NotAsAgreed, read } from "./check.js";
 import { fromBase64 } from "./ranking.js";
 import { sha256 } from "./sha256.js";
@@ -53,6 +54,12 @@ export class Catalogue {
 
   get(id) {
     return this.#known().byId.get(id);
+  }
+
+  /** The article with this id or at this address. */
+  named(name) {
+    const address = canonical(name);
+    return this.get(name) ?? (address && this.articles.find(({ url }) => url && canonical(url) === address));
   }
 
   /** Whether so many articles are on a topic that it names none of them. */

@@ -35,7 +35,8 @@
  * await device.front(limit)         the same in the way that the publisher ranks; `slate` is to be handed to `clicked`
  *                                   (null if nothing is reported), `ranking` "local", "shortlist" or "server"
  * device.again(front)               the same articles ranked again with the clicks since, without asking the server
- * await device.clicked(id, slate)   remember a click, here; `slate` as `front` gave it, if it was clicked there
+ * await device.clicked(id, slate)   remember a click, here, on an article that is named by its id or its address; `slate` as
+ *                                   `front` gave it, if it was clicked there
  * await device.releaseDue()         make and send what is due; → the log's new entries. What could not be sent is sent next
  *                                   time, the same bytes
  * device.sent()                     the log of what left this device: [{time, method, url, json, status}], the latest 500
@@ -202,7 +203,7 @@ class Device {
 
   async clicked(id, slate = null) {
     if (!this.#ledger.header) return;
-    const article = this.#catalogue.get(id) ?? { ...UNKNOWN, id };
+    const article = this.#catalogue.named(id) ?? { ...UNKNOWN, id };
     const { space } = this.#catalogue;
     const topic = this.#catalogue.isShared(article.topic) ? article.topic : 0;
     await this.#clicks.add({ ...article, topic }, { time: Math.floor(this.#now()), epoch: this.#ledger.currentEpoch(), space, slate });
