@@ -1,18 +1,18 @@
 /**
- * The one form of all addresses of a page: no scheme, no fragment, no tracking, parameters in order. Two addresses are one
- * page's here where they are on the server (`serving/canonical_address.py`).
+ * The one form of all addresses of a page: https for both, no fragment, no tracking, parameters in order. Two addresses are
+ * one page's here where they are on the server (`serving/canonical_address.py`).
  */
 
 import { SCHEMA } from "./schema.js";
 
-/** The form, or null for what is no http or https address. */
+/** The form; what is no http or https address stays as it is. */
 export function canonical(address) {
-  if (!/^https?:\/\//i.test(address) || !URL.canParse(address)) return null;
+  if (!/^https?:\/\//i.test(address) || !URL.canParse(address)) return address;
   const { host, pathname, searchParams } = new URL(address);
   for (const name of new Set(searchParams.keys())) if (tracks(name.toLowerCase())) searchParams.delete(name);
   searchParams.sort();
-  const path = written(pathname).replace(/\/{2,}/g, "/");
-  return `${host.replace(/:(80|443)$/, "").replace(/\.$/, "")}${path}?${searchParams}`;
+  const path = written(pathname).replace(/\/{2,}/g, "/"), query = `${searchParams}`;
+  return `https://${host.replace(/:(80|443)$/, "").replace(/\.$/, "")}${path}${query && "?"}${query}`;
 }
 
 function tracks(name) {

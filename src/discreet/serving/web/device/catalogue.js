@@ -57,9 +57,9 @@ export class Catalogue {
   }
 
   /** The article with this id or at this address. */
-  named(name) {
+  find(name) {
     const address = canonical(name);
-    return this.get(name) ?? (address && this.articles.find(({ url }) => url && canonical(url) === address));
+    return this.get(name) ?? this.articles.find(({ url }) => url && canonical(url) === address);
   }
 
   /** Whether so many articles are on a topic that it names none of them. */

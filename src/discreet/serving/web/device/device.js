@@ -59,6 +59,7 @@
  */
 
 import { NO_ARM, VIEW, drawnArm, rememberView, termsInArm } from "./arms.js";
+import { canonical } from "./addresses.js";
 import { Catalogue, shown } from "./catalogue.js";
 import { NotAsAgreed, read } from "./check.js";
 import { Clicks } from "./clicks.js";
@@ -203,7 +204,7 @@ class Device {
 
   async clicked(id, slate = null) {
     if (!this.#ledger.header) return;
-    const article = this.#catalogue.named(id) ?? { ...UNKNOWN, id };
+    const article = this.#catalogue.find(id) ?? { ...UNKNOWN, id: canonical(id) };
     const { space } = this.#catalogue;
     const topic = this.#catalogue.isShared(article.topic) ? article.topic : 0;
     await this.#clicks.add({ ...article, topic }, { time: Math.floor(this.#now()), epoch: this.#ledger.currentEpoch(), space, slate });
