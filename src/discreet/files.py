@@ -99,6 +99,22 @@ def replacing_folder(
         write_mark(draft)
 
 
+@contextmanager
+def removing_on_failure(*places: Path) -> Iterator[None]:
+    """Remove the files, SQLite's side files and the folders that the block made, if it fails. What was there stays."""
+    new = [place for place in places if not place.exists()]
+    try:
+        yield
+    except BaseException:
+        for place in new:
+            if place.is_dir():
+                shutil.rmtree(place, ignore_errors=True)
+                continue
+            for end in ("", "-wal", "-shm", "-journal"):
+                place.with_name(place.name + end).unlink(missing_ok=True)
+        raise
+
+
 def check_folder(path: Path, *, overwrite: bool = False, inputs: Iterable[Path] = (), own: Iterable[str] = ()) -> Path:
     """Before any work: whether a folder can be written to `path` without loss, and where that really is.
 

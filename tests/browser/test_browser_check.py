@@ -6,9 +6,13 @@ import hashlib
 import json
 import shutil
 import subprocess
+from itertools import combinations
 from pathlib import Path
 
 import pytest
+from addresses import OTHERS, WRITTEN
+
+from discreet.serving.canonical_address import plain_id
 
 ROOT = Path(__file__).parents[2]
 DEVICE = ROOT / "src" / "discreet" / "serving" / "web" / "device"
@@ -36,3 +40,16 @@ def test_sha256_is_sha256() -> None:
       console.log(Array.from({{ length: 200 }}, (_, size) => sha256(bytes.subarray(size, 3 * size))).join(" "));"""
     digests = node("--input-type=module", "--eval", script).split()
     assert digests == [hashlib.sha256(texts[size : 3 * size]).hexdigest() for size in range(200)]
+
+
+def test_addresses_of_one_page_are_those_that_are_one_for_the_server() -> None:
+    pages = ["https://news.example/a/b?id=7&x=%C3%BC", "https://news.example/a%252Fb", "https://news.example/%7eb//c"]
+    more = ["http://news.example/~b/c?", "https://news.example/~b/C", "https://news.example:444/~b/c", "no address", ""]
+    addresses = [*WRITTEN, *OTHERS, *pages, *more]
+    script = f"""import {{ canonical }} from "{(DEVICE / "addresses.js").as_uri()}";
+      console.log(JSON.stringify({json.dumps(addresses)}.map(canonical)));"""
+    forms = json.loads(node("--input-type=module", "--eval", script))
+    ids = [plain_id(address) for address in addresses]
+    for (one, form), (other, other_form) in combinations(zip(ids, forms, strict=True), 2):
+        assert (one == other) == (form == other_form), (form, other_form)
+    assert forms[: len(WRITTEN) + len(OTHERS)] == ids[: len(WRITTEN) + len(OTHERS)]

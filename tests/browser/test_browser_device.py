@@ -95,6 +95,18 @@ def test_a_readers_fortnight(page: Any) -> None:
     assert logged == heard, "the log shows all that left"
 
 
+def test_a_click_names_its_article_by_any_form_of_its_address(page: Any) -> None:
+    open_device(page)
+    page.evaluate("""async () => {
+      publisher.articles.forEach((article, number) => { article.url = `https://news.example/read?id=${number}`; });
+      await device.refresh();
+      await device.complete();
+      await device.clicked("http://NEWS.example/read?utm_source=mail&id=3#top");
+    }""")
+    assert [one["id"] for one in page.evaluate("() => device.kept().read")] == ["N3"]
+    assert "N3" not in [article["id"] for article in page.evaluate("() => device.here(40).articles")]
+
+
 def test_asking_again_costs_nothing_even_after_a_reload(page: Any) -> None:
     open_device(page)
     page.evaluate("() => device.clicked('N1')")

@@ -6,7 +6,8 @@ from feed_site import feed_site, rss
 from discreet.errors import DiscreetError
 from discreet.serving.api_messages import NewArticle
 from discreet.serving.database_tables import open_engine
-from discreet.serving.feeds.follow import MAX_BACKOFF, Feeds, FeedSettings, waiting
+from discreet.serving.feeds.feed_store import waiting
+from discreet.serving.feeds.follow import MAX_BACKOFF, Feeds, FeedSettings
 from discreet.serving.feeds.formats import read_feed
 from discreet.serving.server_store import DELETED, EXPIRED, Encoded, ServerStore
 
@@ -183,7 +184,7 @@ def test_a_list_of_articles_comes_in_pages_with_states(world):
     world.poll(rss("A", "B", "C"))
     world.take_down(2)
     new = NewArticle(id="z", title="Z")
-    world.store.put_articles([waiting(new, world.now)])
+    world.store.put_articles([waiting(new, new.id, world.now)])
     rows = world.store.listing(None, "", 2)
     rows += world.store.listing(None, rows[-1].id, 10)
     assert [row.state for row in rows] == ["listed", "expired", "listed", "waiting"]

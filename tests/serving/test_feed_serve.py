@@ -171,6 +171,29 @@ def test_what_cannot_be_served_is_one_clear_line(tmp_path, monkeypatch, capsys, 
     assert run(["serve", "--port", "0", *arguments]) == 2
     told = capsys.readouterr().err.splitlines()[-1]
     assert why in told
+    assert not list(tmp_path.iterdir()), "nothing is left"
+
+
+def test_a_start_that_fails_leaves_what_was_there_and_nothing_else(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "good.csv").write_text("title,id\nOne,1\n")
+    (tmp_path / "empty.csv").write_text("title\n")
+    start = ["serve", "--port", "0", "--text", "hashed", "--database", "d.sqlite"]
+    assert run([*start, "--feed", "empty.csv", "--helper", "embedded"]) == 2
+    assert {path.name for path in tmp_path.iterdir()} == {"good.csv", "empty.csv"}
+    monkeypatch.setattr("discreet.serving.server.run_server", lambda service, *_, **__: service.close())
+    assert run([*start, "--feed", "good.csv"]) == 0
+    monkeypatch.setattr("discreet.serving.server.public_model", interrupted)
+    kept = (tmp_path / "d.sqlite").read_bytes()
+    assert run([*start, "--feed", "good.csv"]) != 0
+    assert (tmp_path / "d.sqlite").read_bytes()[:100] == kept[:100]
+    (tmp_path / "d.sqlite").unlink()
+    assert run([*start, "--feed", "good.csv"]) != 0, "Ctrl-C"
+    assert not (tmp_path / "d.sqlite").exists()
+
+
+def interrupted(*_, **__):
+    raise KeyboardInterrupt
 
 
 @pytest.mark.long

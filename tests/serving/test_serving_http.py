@@ -322,6 +322,26 @@ def test_whatever_can_be_listed_can_be_taken_down(client):
     soon(client, set(odd), there=False)
 
 
+def test_an_address_names_an_article_in_every_call(client):
+    page = "https://news.example/read?id="
+    new = [{"id": f"U{n}", "title": f"Harbour {n}", "url": f"{page}{n}"} for n in range(3)]
+    assert client.put("/v1/admin/articles", json=new, headers=ADMIN).status_code == 202
+    soon(client, {"U0", "U1", "U2"}, there=True)
+    again = {"id": "mine", "title": "Harbour again", "url": f"{page}0&utm_source=x"}
+    assert client.put("/v1/admin/articles", json=[again], headers=ADMIN).status_code == 202
+    after = client.get("/v1/admin/articles", params={"after": f"{page}0#top", "limit": 1}, headers=ADMIN).json()
+    assert after["articles"][0]["id"] == "U1"
+    other = quote("http://NEWS.example/read?utm_source=mail&id=1", safe="")
+    refused(
+        client.delete(f"/v1/admin/articles/{page}1", headers=ADMIN), 422, "%3F"
+    )  # else it were another page's address
+    assert client.delete(f"/v1/admin/articles/{other}", headers=ADMIN).json() == {"id": "U1", "state": "deleted"}
+    refused(client.delete(f"/v1/admin/articles/{other}", headers=ADMIN), 404, "no article has the address")
+    for name in (quote(f"{page}2", safe=""), "mine"):
+        assert client.post(f"/v1/admin/articles/{name}/expire", headers=ADMIN).status_code == 200
+    soon(client, {"U0", "U1", "U2"}, there=False)
+
+
 def test_a_large_body_is_refused_before_it_is_read(base):
     host, port = base.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=10) as connection:

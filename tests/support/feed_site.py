@@ -29,8 +29,8 @@ class FeedSite:
 
 
 @contextlib.contextmanager
-def feed_site():
-    """A running site."""
+def feed_site(context=None):
+    """A running site; with a TLS context it speaks TLS."""
     site = FeedSite()
 
     class Handler(BaseHTTPRequestHandler):
@@ -49,6 +49,8 @@ def feed_site():
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if context is not None:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     site.url = f"http://127.0.0.1:{server.server_port}/feed.xml"
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
     try:

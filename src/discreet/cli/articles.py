@@ -41,7 +41,7 @@ def add(
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Add articles, or replace those with the same id. They are listed within seconds where a server runs.
+    """Add articles, or replace those with the same address or id. They are listed within seconds where a server runs.
 
     Example: discreet articles add new.csv
     """
@@ -68,17 +68,17 @@ def add(
 
 @app.command()
 def expire(
-    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Which articles.")],
+    names: Annotated[list[str], typer.Argument(metavar="ARTICLE...", help="Which articles, by id or address.")],
     server: Server = None,
     admin_token_file: TokenFile = None,
     database: Database = None,
 ) -> None:
     """Recommend articles no more. A feed that still has them does not bring them back.
 
-    Example: discreet articles expire N42 N43
+    Example: discreet articles expire N42 https://news.example/43
     """
     catalogue = administration(server, admin_token_file, database)
-    for article in ids:
+    for article in names:
         catalogue.expire(article)
         say(f"{article}: expired")
 

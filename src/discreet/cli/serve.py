@@ -197,6 +197,7 @@ def serve(
         share_metrics()
     from discreet.data.open import open_news
     from discreet.data.shown_articles import ShownArticles
+    from discreet.files import removing_on_failure
     from discreet.serving.addresses import Proxies, listen, url_of
     from discreet.serving.feeds.follow import FeedSettings
     from discreet.serving.foreign_pages import ForeignPages
@@ -204,7 +205,7 @@ def serve(
     from discreet.serving.limits import ServerLimits
     from discreet.serving.logs import configure
     from discreet.serving.model import load_served
-    from discreet.serving.server import open_service, read_token, run_server
+    from discreet.serving.server import DATABASE, open_service, read_token, run_server
 
     if log_level not in ("debug", "info", "warning", "error"):
         raise DiscreetError(f"--log-level is debug, info, warning or error, not '{log_level}'")
@@ -242,40 +243,48 @@ def serve(
     if check:
         _check(run, feed or [], database, config, as_json)
         return
-    sums = None
+    place = run or (Path() if database is None or "://" in database else Path(database).parent)
+    made = [Path(database or place / DATABASE)]
     if helper is not None:
-        from discreet.serving.learning.served_sums import open_trial_sums
+        from discreet.serving.learning.one_process_trial import FOLDER
 
-        place = run or (Path() if database is None or "://" in database else Path(database).parent)
-        sums = open_trial_sums(place, url_of(listener), terms, experiment)
-    elif settings is not None:
-        from discreet.serving.learning.served_sums import open_sums
+        made.append(place / FOLDER)
+    if settings is not None:
+        made.append(Path(settings.place))
+    with removing_on_failure(*made):
+        sums = None
+        if helper is not None:
+            from discreet.serving.learning.served_sums import open_trial_sums
 
-        sums = open_sums(settings, proxies)
-    if sums is not None:
-        sums = replace(sums, logged=logged)
-    service = open_service(
-        run,
-        load_served(run) if run is not None and terms is None else None,
-        database=database,
-        data=ShownArticles.of(open_news(data)) if data else None,
-        ranking=ranking.value,
-        reports=reports,
-        may_be_empty=token is not None,
-        epoch=timedelta(days=epoch_days) if epoch_days else None,
-        diversity=diversity,
-        report_days=report_days,
-        feeds=FeedSettings(tuple(feed or ()), every, keep),
-        text=text if terms is None else terms.text,
-        popularity_weight=1.0 if terms is None else terms.popularity_weight,
-        weights=None if terms is None else terms.weights,
-        training=None if terms is None else terms.training,
-        head=None if terms is None else terms.head,
-        sums=() if sums is None else sums.words,
-        experiment=experiment,
-        tasks=() if sums is None else sums.leader.tasks,
-        warning="" if sums is None else sums.warning,
-    )
+            sums = open_trial_sums(place, url_of(listener), terms, experiment)
+        elif settings is not None:
+            from discreet.serving.learning.served_sums import open_sums
+
+            sums = open_sums(settings, proxies)
+        if sums is not None:
+            sums = replace(sums, logged=logged)
+        service = open_service(
+            run,
+            load_served(run) if run is not None and terms is None else None,
+            database=database,
+            data=ShownArticles.of(open_news(data)) if data else None,
+            ranking=ranking.value,
+            reports=reports,
+            may_be_empty=token is not None,
+            epoch=timedelta(days=epoch_days) if epoch_days else None,
+            diversity=diversity,
+            report_days=report_days,
+            feeds=FeedSettings(tuple(feed or ()), every, keep),
+            text=text if terms is None else terms.text,
+            popularity_weight=1.0 if terms is None else terms.popularity_weight,
+            weights=None if terms is None else terms.weights,
+            training=None if terms is None else terms.training,
+            head=None if terms is None else terms.head,
+            sums=() if sums is None else sums.words,
+            experiment=experiment,
+            tasks=() if sums is None else sums.leader.tasks,
+            warning="" if sums is None else sums.warning,
+        )
     worker.ready()
     if worker.speaks:
         what = str(run or ", ".join(feed or ()) or "the catalogue")

@@ -30,9 +30,9 @@ def administration(service: Service, token: str, metrics: Metrics) -> APIRouter:
             why = "this is not the administrator's token" if given else "administration needs the token"
             raise RequestRefusal(401, f"{why}: 'Authorization: Bearer …'")
 
-    async def written(work: Any, *arguments: Any) -> None:
+    async def written(work: Any, *arguments: Any) -> Any:
         try:
-            await asyncio.to_thread(work, *arguments)
+            return await asyncio.to_thread(work, *arguments)
         except SQLAlchemyError:
             raise RequestRefusal(503, "the change could not be written; try again later", retry_after=10) from None
 
@@ -41,6 +41,11 @@ def administration(service: Service, token: str, metrics: Metrics) -> APIRouter:
             return await asyncio.to_thread(work, *arguments)
         except SQLAlchemyError:
             raise RequestRefusal(503, "the database does not answer; try again later", retry_after=10) from None
+
+    async def taken_down(request: Request, name: str, state: str) -> Any:
+        if request.scope["query_string"]:
+            raise RequestRefusal(422, "write a ? in an article's address as %3F, and / as %2F")
+        return await written(service.take_down, name, state)
 
     @router.put(
         "/articles",
@@ -59,7 +64,7 @@ def administration(service: Service, token: str, metrics: Metrics) -> APIRouter:
     async def list_articles(
         request: Request,
         state: Literal["waiting", "listed", "expired", "deleted"] | None = None,
-        after: Annotated[str, Query(max_length=120, pattern=r"^[^\x00]*$")] = "",
+        after: Annotated[str, Query(max_length=2000, pattern=r"^[^\x00]*$")] = "",
         limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
     ) -> dict[str, Any]:
         """Articles with their states, in the order of their ids, so many at a time."""
@@ -69,17 +74,15 @@ def administration(service: Service, token: str, metrics: Metrics) -> APIRouter:
 
     @router.delete("/articles/{article:path}", responses={**refused, **some(404, 503)})
     async def delete_article(request: Request, article: str) -> dict[str, str]:
-        """Take an article down and forget its text."""
+        """Take an article down, by its id or its address, and forget its text."""
         authorise(request)
-        await written(service.take_down, article, DELETED)
-        return {"id": article, "state": DELETED}
+        return {"id": await taken_down(request, article, DELETED), "state": DELETED}
 
     @router.post("/articles/{article:path}/expire", responses={**refused, **some(404, 503)})
     async def expire_article(request: Request, article: str) -> dict[str, str]:
-        """Recommend an article no more."""
+        """Recommend an article no more, by its id or its address."""
         authorise(request)
-        await written(service.take_down, article, EXPIRED)
-        return {"id": article, "state": EXPIRED}
+        return {"id": await taken_down(request, article, EXPIRED), "state": EXPIRED}
 
     @router.post(
         "/slates",

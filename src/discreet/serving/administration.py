@@ -17,8 +17,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from discreet.database import problem_of, shown_database
 from discreet.errors import DiscreetError
 from discreet.serving.api_messages import NewArticle, SlateCount
+from discreet.serving.article_names import take_down
 from discreet.serving.database_tables import open_engine
-from discreet.serving.feeds.follow import waiting
+from discreet.serving.feeds.feed_store import FeedStore
 from discreet.serving.learning.logged_exposure import LoggedSlate, add_slates
 from discreet.serving.learning.model_versions import ModelVersions
 from discreet.serving.server_store import EXPIRED, ServerStore
@@ -37,7 +38,7 @@ class Administration(Protocol):
         ...
 
     def expire(self, article: str) -> None:
-        """Recommend an article no more."""
+        """Recommend an article no more, named by its id or its address."""
         ...
 
     def articles(self, state: str | None) -> Iterator[dict[str, Any]]:
@@ -76,13 +77,11 @@ class OfDatabase:
 
     def add(self, new: Sequence[NewArticle]) -> None:
         """Let articles wait to be encoded by a server."""
-        now = int(time.time())
-        self._done(lambda: self._store.put_articles(waiting(article, now) for article in new))
+        self._done(lambda: FeedStore(self._store).put_by_hand(new, int(time.time())))
 
     def expire(self, article: str) -> None:
         """Recommend an article no more."""
-        if not self._done(lambda: self._store.take_down(article, EXPIRED)):
-            raise DiscreetError(f"no article has the id '{article}'")
+        self._done(lambda: take_down(self._store, article, EXPIRED))
 
     def articles(self, state: str | None) -> Iterator[dict[str, Any]]:
         """Articles in a state, or in any, in the order of their ids."""

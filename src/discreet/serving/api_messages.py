@@ -10,6 +10,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 from discreet.protocol.check import limits
 
 ArticleId = Annotated[str, Field(min_length=1, max_length=120, pattern=r"^[^\x00-\x1f\x7f]+$", examples=["N42"])]
+ArticleName = Annotated[
+    str, Field(min_length=1, max_length=2000, pattern=r"^[^\x00-\x1f\x7f]+$", description="Its id, or its address.")
+]
 PlainText = Annotated[str, Field(pattern=r"^[^\x00]*$")]
 Link = Annotated[str, Field(max_length=2000, pattern=r"^(https?://[^\s]+)?$", examples=["https://news.example/N42"])]
 Seconds = Annotated[int, Field(ge=0, le=1 << 40)]
@@ -125,7 +128,7 @@ class NewArticle(ApiMessage):
 class SlateCount(ApiMessage):
     """Articles that a page of the publisher showed together, and how often."""
 
-    articles: list[ArticleId] = Field(min_length=1, max_length=1000)
+    articles: list[ArticleName] = Field(min_length=1, max_length=1000)
     shown: int = Field(default=1, ge=1, le=1_000_000_000)
 
 

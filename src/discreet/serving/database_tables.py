@@ -112,6 +112,7 @@ feeds = Table(
     Column("next_at", BigInteger, nullable=False),
     Column("read_at", BigInteger, nullable=False),
     Column("failures", Integer, nullable=False),
+    Column("private", Boolean),
 )
 
 feed_articles = Table(
@@ -119,9 +120,20 @@ feed_articles = Table(
     metadata,
     Column("feed", String(64), primary_key=True),
     Column("article", String(120), primary_key=True),
+    Column("guid", String(120), nullable=False),
     Column("digest", String(64), nullable=False),
+    Column("nearness", Integer, nullable=False),
+    Column("since", BigInteger, nullable=False),
     Column("left_at", BigInteger),
     Column("expired", Boolean, nullable=False),
+    Index("feeds_of_an_article", "article"),
+)
+
+article_names = Table(
+    "article_names",
+    metadata,
+    Column("name", String(120), primary_key=True),
+    Column("article", String(120), nullable=False),
 )
 
 windows = Table(

@@ -95,8 +95,8 @@ def open_service(
         if store.is_empty() and (model is None or not may_be_empty):
             store.close()
             raise DiscreetError(
-                f"{shown_database(place)}: the catalogue is empty; fill it from a feed with --feed, from a data set"
-                " with --data, or with 'discreet articles add'"
+                f"{shown_database(place)}: the catalogue is empty; fill it from a feed with --feed, or from a data set"
+                " with --data, by 'discreet serve', or with 'discreet articles add'"
             )
         if model is None:
             begins = head is None and any(map(learns_head, tasks))

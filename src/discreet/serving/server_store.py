@@ -4,19 +4,35 @@ from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, Row, bindparam, delete, func, insert, literal, select, union_all, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Row,
+    bindparam,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    union_all,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 
 from discreet.errors import DiscreetError
 from discreet.protocol.check import limits
-from discreet.serving.database_tables import articles, counters, pending, reports, settings, sums
+from discreet.serving.database_tables import articles, counters, feed_articles, pending, reports, settings, sums
+
+T = TypeVar("T")
 
 _TRIAL = 16 * 1024
+_AT_ONCE = 500
 WAITING, LISTED, EXPIRED, DELETED = "waiting", "listed", "expired", "deleted"
 _SKEW = 3600
 _SUMS = ("weight", "value")
@@ -132,8 +148,7 @@ class ServerStore:
         """Let articles wait to be encoded; one that waits already is replaced. All of them or, without room, none."""
         rows = [vars(article) for article in new]
         with self.engine.begin() as connection:
-            for start in range(0, len(rows), 500):
-                part = rows[start : start + 500]
+            for part in parts_of(rows):
                 ids = [row["id"] for row in part]
                 connection.execute(delete(pending).where(pending.c.id.in_(ids)))
                 connection.execute(insert(pending), list({row["id"]: row for row in part}.values()))
@@ -162,13 +177,15 @@ class ServerStore:
 
     def wait_again(self, model: str) -> None:
         """Let articles that another model has encoded wait for this one."""
-        stale = (articles.c.state == LISTED) & (articles.c.model != model)
-        columns = [articles.c[name] for name in Waiting.__dataclass_fields__]
         with self.engine.begin() as connection:
-            waiting = select(pending.c.id)
-            rows = connection.execute(select(*columns).where(stale & articles.c.id.not_in(waiting))).all()
-            if rows:
-                connection.execute(insert(pending), [dict(row._mapping) for row in rows])
+            _wait_again(connection, (articles.c.state == LISTED) & (articles.c.model != model))
+
+    def list_again(self, ids: Sequence[str]) -> None:
+        """Let articles that have expired wait to be listed again as they were."""
+        with self.engine.begin() as connection:
+            for part in parts_of(ids):
+                _wait_again(connection, (articles.c.state == EXPIRED) & articles.c.id.in_(part))
+            _require_room(connection)
 
     def waiting(self, limit: int) -> list[tuple[int, Waiting]]:
         """Articles that wait, the longest first, each with its number."""
@@ -196,13 +213,18 @@ class ServerStore:
             connection.execute(delete(pending).where(waiting))
 
     def take_down(self, article: str, state: str) -> bool:
-        """Expire or delete an article; a deleted one keeps nothing but its id. False if it is not known."""
+        """Expire or delete an article; a deleted one keeps nothing but its id. False if it is not known.
+
+        It stays down, whatever a feed says, until it is put in by hand.
+        """
         blank = dict.fromkeys(_TEXTS, "") if state == DELETED else {}
         with self.engine.begin() as connection:
             revision = self._advance(connection, "revision", 1)
             waited = connection.execute(delete(pending).where(pending.c.id == article)).rowcount
             mine = (articles.c.id == article) & (articles.c.state != DELETED)
             listed = connection.execute(update(articles).where(mine).values(state=state, revision=revision, **blank))
+            left = (feed_articles.c.article == article) & feed_articles.c.expired
+            connection.execute(update(feed_articles).where(left).values(expired=False))
             if state == DELETED:
                 connection.execute(delete(sums).where(sums.c.article == article))
             return bool(waited or listed.rowcount)
@@ -320,6 +342,18 @@ class ServerStore:
     def _setting(self, connection: Connection, name: str, default: str) -> str:
         connection.execute(self.insert(settings).values(name=name, value=default).on_conflict_do_nothing())
         return str(connection.execute(select(settings.c.value).where(settings.c.name == name)).scalar_one())
+
+
+def parts_of(rows: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Rows, as many at a time as a statement takes."""
+    return (rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE))
+
+
+def _wait_again(connection: Connection, which: ColumnElement[bool]) -> None:
+    columns = [articles.c[name] for name in Waiting.__dataclass_fields__]
+    rows = connection.execute(select(*columns).where(which & articles.c.id.not_in(select(pending.c.id)))).all()
+    if rows:
+        connection.execute(insert(pending), [dict(row._mapping) for row in rows])
 
 
 def _counted(version: str) -> str:

@@ -26,8 +26,10 @@ from discreet.serving.api_messages import (
     SketchReport,
     SlateCount,
 )
+from discreet.serving.article_names import resolve, take_down
 from discreet.serving.catalogue_pages import Sent
-from discreet.serving.feeds.follow import Feeds, waiting
+from discreet.serving.feeds.feed_store import FeedStore
+from discreet.serving.feeds.follow import Feeds
 from discreet.serving.journal import Journal
 from discreet.serving.learning.logged_exposure import LoggedSlate, add_slates
 from discreet.serving.learning.model_versions import ModelVersions
@@ -169,18 +171,20 @@ class Service:
 
     def put(self, new: Sequence[NewArticle]) -> None:
         """Let articles wait to be listed."""
-        now = int(self.clock())
         try:
-            self.store.put_articles(waiting(article, now) for article in new)
+            FeedStore(self.store).put_by_hand(new, int(self.clock()))
         except DiscreetError as error:
             raise RequestRefusal(422, str(error)) from None
         self.updater.wake()
 
-    def take_down(self, article: str, state: str) -> None:
-        """Expire or delete an article."""
-        if not self.store.take_down(article, state):
-            raise RequestRefusal(404, f"no article has the id '{article}'")
+    def take_down(self, name: str, state: str) -> str:
+        """Expire or delete an article, named by its id or its address; its id."""
+        try:
+            article = take_down(self.store, name, state)
+        except DiscreetError as error:
+            raise RequestRefusal(404, str(error)) from None
         self.updater.wake()
+        return article
 
     def add_slates(self, slates: Sequence[SlateCount]) -> None:
         """Count slates that the publisher has shown."""
@@ -193,7 +197,8 @@ class Service:
         self.offer, self._about = replace(self.offer, experiment=None), None
 
     def listing(self, state: str | None, after: str, limit: int) -> list[dict[str, object]]:
-        """Articles with their states, in the order of their ids."""
+        """Articles with their states, in the order of their ids, after one that is named by its id or its address."""
+        after = resolve(self.store, [after])[after]
         return [dict(row._mapping) for row in self.store.listing(state, after, limit)]
 
     def status(self, refused: Mapping[str, int]) -> dict[str, Any]:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from typing import Any
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import quote, urljoin
 
 from pydantic import ValidationError
 
 from discreet.serving.api_messages import NewArticle
+from discreet.serving.canonical_address import canonical, digested, is_address, plain_id, shortened
 
 MAX_ENTRIES = 50_000
 """Entries of one feed; what comes after them is left out."""
 MAX_ABSTRACT = 500
 """Characters of an abstract: every device downloads it."""
-_MAX_TITLE, _MAX_CATEGORY, _MAX_ID, _MAX_LINK = 500, 200, 120, 2000
+_MAX_TITLE, _MAX_CATEGORY, _MAX_LINK = 500, 200, 2000
 _MAX_MARKUP = 20_000
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]*>|<!--|&(#\d+|#[xX][0-9a-fA-F]+|[a-zA-Z]\w*);")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff\s]+")
@@ -55,7 +55,7 @@ class Feed:
 
     Attributes:
         kind: What the feed is, for people.
-        articles: Each id once, in the order of the feed.
+        articles: Each address once, and without an address each id, in the order of the feed.
         problems: What was wrong with single entries, or with the feed.
         whole: Whether the feed was read to its end: else an article that is not in it may still be there.
     """
@@ -94,9 +94,12 @@ def articles_of(kind: str, entries: Entries, base: str, now: int) -> Feed:
             if fields is None:
                 raise _LeftOutError("is no JSON object")
             article = _article(fields, base, now, note)
-            if article.id in taken:
-                raise _LeftOutError(f"the id '{article.id}' came before")
-            taken[article.id] = article
+            name = plain_id(article.url) if article.url else article.id
+            if name in taken:
+                raise _LeftOutError(
+                    f"the {'address' if article.url else 'id'} '{article.url or article.id}' came before"
+                )
+            taken[name] = article
         except _LeftOutError as error:
             problems.append(FeedProblem(where, str(error)))
         except ValidationError as error:
@@ -174,10 +177,7 @@ def _without_markup(text: str) -> str:
 def _id(given: object, url: str, title: str) -> str:
     """The entry's own id; else its address; else a digest of its title. One that is too long is digested."""
     name = _UNPRINTABLE.sub(" ", str(given)).strip() if isinstance(given, str | int) else ""
-    name = name or url
-    if 0 < len(name) <= _MAX_ID:
-        return name
-    return f"sha256:{hashlib.sha256((name or title).encode()).hexdigest()[:40]}"
+    return shortened(name or url) or digested(title)
 
 
 def _link(given: object, base: str, note: Callable[[], None]) -> str:
@@ -186,8 +186,7 @@ def _link(given: object, base: str, note: Callable[[], None]) -> str:
         return ""
     try:
         whole = quote(urljoin(base, text), safe="!#$%&'()*+,/:;=?@[]~")
-        parts = urlsplit(whole)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and len(whole) <= _MAX_LINK
+        good = is_address(whole) and len(whole) <= _MAX_LINK and bool(canonical(whole))
     except ValueError:
         good = False
     if not good:

@@ -11,9 +11,17 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
+from urllib.request import (
+    HTTPDefaultErrorHandler,
+    HTTPErrorProcessor,
+    HTTPRedirectHandler,
+    OpenerDirector,
+    Request,
+    UnknownHandler,
+)
 
 from discreet.errors import DiscreetError
+from discreet.serving.feeds.checked_connection import CheckedConnections, Dialer
 from discreet.version import __version__
 
 MAX_BYTES = 16 << 20
@@ -50,11 +58,13 @@ class Fetched:
         body: The bytes, unpacked.
         address: Where they came from in the end; relative links start from there.
         version: To be asked with next time.
+        is_private: Whether the server is in a private network.
     """
 
     body: bytes
     address: str
     version: Version
+    is_private: bool = False
 
 
 def is_url(address: str) -> bool:
@@ -78,14 +88,20 @@ def require_address(address: str) -> str:
     return address
 
 
-def fetch(address: str, known: Version) -> Fetched | None:
+def fetch(address: str, known: Version, *, may_be_private: bool = True) -> Fetched | None:
     """The feed, or None if it is still the version that is known.
+
+    Its own server may be in a private network, if `may_be_private`; where that redirects to, never.
 
     Raises:
         FetchError: It could not be had.
     """
     try:
-        return _by_http(address, known) if is_url(address) else _from_file(Path(address), known)
+        return (
+            _by_http(address, known, Dialer(may_be_private=may_be_private))
+            if is_url(address)
+            else _from_file(Path(address), known)
+        )
     except HTTPError as error:
         with error:
             if error.code == 304:
@@ -112,17 +128,17 @@ def _from_file(path: Path, known: Version) -> Fetched | None:
     return Fetched(_unpacked(body, str(path)), str(path), version)
 
 
-def _by_http(address: str, known: Version) -> Fetched:
+def _by_http(address: str, known: Version, dialer: Dialer) -> Fetched:
     headers = {"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "gzip"}
     if known.etag:
         headers["If-None-Match"] = known.etag
     if known.modified:
         headers["If-Modified-Since"] = known.modified
-    with _opener().open(Request(address, headers=headers), timeout=SECONDS) as answer:
+    with _opener(dialer).open(Request(address, headers=headers), timeout=SECONDS) as answer:
         body = _body(answer, address)
         etag, modified = (answer.headers.get(name, "") for name in ("ETag", "Last-Modified"))
         version = Version(etag if len(etag) <= _MAX_HEADER else "", modified if len(modified) <= _MAX_HEADER else "")
-        return Fetched(_unpacked(body, address), answer.geturl(), version)
+        return Fetched(_unpacked(body, address), answer.geturl(), version, bool(dialer.is_private))
 
 
 class _Redirects(HTTPRedirectHandler):
@@ -137,8 +153,17 @@ class _Redirects(HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def _opener() -> OpenerDirector:
-    return build_opener(_Redirects)
+def _opener(dialer: Dialer) -> OpenerDirector:
+    opener = OpenerDirector()
+    for handler in (
+        CheckedConnections(dialer),
+        _Redirects(),
+        HTTPErrorProcessor(),
+        HTTPDefaultErrorHandler(),
+        UnknownHandler(),
+    ):
+        opener.add_handler(handler)
+    return opener
 
 
 def _body(answer: IO[bytes], address: str) -> bytes:

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from sqlalchemy.exc import SQLAlchemyError
 
 from discreet.errors import DiscreetError
-from discreet.serving.api_messages import NewArticle
 from discreet.serving.feeds.apart import read_apart
 from discreet.serving.feeds.feed_articles import Feed
 from discreet.serving.feeds.feed_store import FeedState, FeedStore, feed_name
 from discreet.serving.feeds.fetch import FetchError, Version, fetch, require_address
 from discreet.serving.feeds.formats import read_feed
 from discreet.serving.logs import log, log_exception
-from discreet.serving.server_store import ServerStore, Waiting
+from discreet.serving.server_store import ServerStore
 from discreet.version import __version__
 
 MAX_BACKOFF = 6 * 3600
@@ -62,7 +61,7 @@ class Feeds:
         self.wake = wake
         self.leads: Callable[[], bool] = lambda: True
         """Whether this process reads them; of several, one does."""
-        self._store, self._kept, self._reader = store, FeedStore(store), reader
+        self._kept, self._reader = FeedStore(store), reader
         self._every, self._keep, self._clock = settings.every, settings.keep, clock
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._work, name="feeds", daemon=True)
@@ -117,9 +116,10 @@ class Feeds:
         """
         name, now = feed_name(address), int(self._clock())
         state = self._kept.state(name)
-        fetched = fetch(address, state.version)
+        fetched = fetch(address, state.version, may_be_private=state.is_private is not False)
         version, digest = state.version, state.digest
         if fetched is not None:
+            self._kept.met(name, is_private=fetched.is_private)
             version, digest = fetched.version, _digest(fetched.body)
             if digest != state.digest:
                 self._take(address, self._reader(fetched.body, fetched.address, now), now)
@@ -133,11 +133,8 @@ class Feeds:
         log_problems(address, feed)
         if not feed.articles:
             raise DiscreetError(f"{address}: has no entry that can be used; the catalogue stays as it is")
-        name = feed_name(address)
-        new = self._kept.new_ones(name, feed.articles)
-        self._store.put_articles(waiting(article, now) for article in new)
-        self._kept.take_over(name, feed.articles, now, whole=feed.whole)
-        log("info", "feed read", feed=address, kind=feed.kind, entries=len(feed.articles), new=len(new))
+        new = self._kept.take(address, feed.articles, now, whole=feed.whole)
+        log("info", "feed read", feed=address, kind=feed.kind, entries=len(feed.articles), new=new)
         self.wake()
 
     def _try(self, address: str) -> None:
@@ -169,12 +166,6 @@ def log_problems(address: str, feed: Feed) -> None:
         log("warning", "feed entry", feed=address, entry=problem.where, why=problem.why, left_out=problem.left_out)
     if len(feed.problems) > _MAX_LOGGED_PROBLEMS:
         log("warning", "feed entries", feed=address, more_problems=len(feed.problems) - _MAX_LOGGED_PROBLEMS)
-
-
-def waiting(article: NewArticle, now: int) -> Waiting:
-    """A new article as it waits to be encoded."""
-    published = -1 if article.published is None else article.published
-    return Waiting(**article.model_dump(exclude={"published"}), published=published, first_shown=now)
 
 
 def check_feeds(addresses: Sequence[str], now: int) -> list[tuple[str, Feed]]:

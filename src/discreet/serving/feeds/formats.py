@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from discreet.errors import DiscreetError
+from discreet.serving.canonical_address import is_address
 from discreet.serving.feeds.feed_articles import Entries, Feed, Fields, articles_of
 from discreet.serving.feeds.fetch import is_url
 from discreet.serving.feeds.sitemap import sitemap_entries
@@ -31,6 +32,7 @@ def read_feed(body: bytes, address: str, now: int) -> Feed:
         raise DiscreetError(f"{address}: is empty")
     if start.startswith((b"{", b"[")):
         kind, entries = _of_json(start, address)
+        entries = _with_addresses(entries)
     elif start.startswith(b"<") or b"\x00" in start[:4]:
         head = start[:_HEAD]
         if _SITEMAP.search(head):
@@ -38,8 +40,16 @@ def read_feed(body: bytes, address: str, now: int) -> Feed:
         else:
             kind, entries = syndication_entries(body, address)
     else:
-        kind, entries = "csv", _of_csv(start, address)
+        kind, entries = "csv", _with_addresses(_of_csv(start, address))
     return articles_of(kind, entries, address if is_url(address) else "", now)
+
+
+def _with_addresses(entries: Entries) -> Entries:
+    """Entries, each with its id as its address, where the id is one and no other is given."""
+    for where, fields in entries:
+        name = fields.get("id") if fields else None
+        lacks = fields and isinstance(name, str) and is_address(name) and not fields.get("url")
+        yield where, {**fields, "url": name} if fields and lacks else fields
 
 
 def _of_json(body: bytes, address: str) -> tuple[str, Entries]:

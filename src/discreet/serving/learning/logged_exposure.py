@@ -19,13 +19,14 @@ from sqlalchemy import Connection, delete, func, literal, select
 from discreet.aggregation.aggregator_noise import noise_deviation
 from discreet.aggregation.task import DAY, Task
 from discreet.methods.front_page.held import is_due
+from discreet.serving.article_names import resolve
 from discreet.serving.database_tables import articles, due, exposure, pending
 from discreet.serving.server_store import LISTED, ServerStore
 
 
 @dataclass(frozen=True)
 class LoggedSlate:
-    """Articles that were shown together, and how often."""
+    """Articles that were shown together, by ids or addresses, and how often."""
 
     articles: tuple[str, ...]
     shown: int = 1
@@ -34,8 +35,10 @@ class LoggedSlate:
 def add_slates(store: ServerStore, slates: Iterable[LoggedSlate]) -> None:
     """Add slates that were sent to the totals; an article that is twice in a slate counts once."""
     more: defaultdict[str, float] = defaultdict(float)
-    for slate in slates:
-        different = dict.fromkeys(slate.articles)
+    given = list(slates)
+    ids = resolve(store, {name for slate in given for name in slate.articles})
+    for slate in given:
+        different = dict.fromkeys(ids[name] for name in slate.articles)
         for article in different:
             more[article] += slate.shown / len(different)
     if not more:

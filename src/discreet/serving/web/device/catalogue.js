@@ -6,8 +6,8 @@
  * nothing. When all are there and fit together, the new catalogue takes the old one's place.
  */
 
+import { canonical } from "./addresses.js";
 import { LIMITS, NotAsAgreed, read } from "./check.js";
-import { addressOf, isAddress } from "./connection.js";
 import { Polled } from "./polled.js";
 import { fromBase64 } from "./ranking.js";
 import { sha256 } from "./sha256.js";
@@ -59,9 +59,10 @@ export class Catalogue {
     return this.#known().byId.get(id);
   }
 
-  /** The article with this id or address. */
+  /** The article with this id or at this address. */
   find(name) {
-    return this.get(name) ?? (isAddress(name) ? this.articles.find(({ url }) => url && addressOf(url) === addressOf(name)) : undefined);
+    const address = canonical(name);
+    return this.get(name) ?? this.articles.find(({ url }) => url && canonical(url) === address);
   }
 
   /** Whether so many articles are on a topic that it names none of them. */

@@ -14,11 +14,6 @@ export function addressOf(url) {
   }
 }
 
-/** Whether a name is an address, and no id. */
-export function isAddress(name) {
-  return /^https?:\/\//.test(name);
-}
-
 /** The address of a server, the same however it is written. */
 export function serverAddress(url) {
   return addressOf(url).replace(/\/+$/, "");

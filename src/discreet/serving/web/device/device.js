@@ -43,8 +43,8 @@
  * await device.front(limit)         the same in the way that the publisher ranks; `slate` is to be handed to `clicked`
  *                                   (null if nothing is reported), `ranking` "local", "shortlist" or "server"
  * device.again(front)               the same articles ranked again with the clicks since, without asking the server
- * await device.clicked(id, slate)   remember a click, here; `id` may be the article's address, `slate` is as `front` gave it, if
- *                                   it was clicked there
+ * await device.clicked(id, slate)   remember a click, here, on an article that is named by its id or its address; `slate` as
+ *                                   `front` gave it, if it was clicked there
  * await device.releaseDue()         make and send what is due; → the log's new entries. What could not be sent is sent next
  *                                   time, the same bytes
  * device.sent()                     the log of what left this device: [{time, method, url, json, status}], the latest 500
@@ -67,10 +67,11 @@
  */
 
 import { NO_ARM, VIEW, drawnArm, rememberView, termsInArm } from "./arms.js";
+import { canonical } from "./addresses.js";
 import { Catalogue, shown } from "./catalogue.js";
 import { NotAsAgreed, read } from "./check.js";
 import { Clicks } from "./clicks.js";
-import { Connection, addressOf, isAddress, serverAddress } from "./connection.js";
+import { Connection, addressOf, serverAddress } from "./connection.js";
 import { Ledger } from "./ledger.js";
 import { shownFeatures } from "./features.js";
 import { arranged, firstPage } from "./first_page.js";
@@ -236,7 +237,7 @@ class Device {
 
   async clicked(id, slate = null) {
     if (!this.#ledger.header) return;
-    const article = this.#catalogue.find(id) ?? { ...UNKNOWN, id: isAddress(id) ? addressOf(id) : id };
+    const article = this.#catalogue.find(id) ?? { ...UNKNOWN, id: canonical(id) };
     const { space } = this.#catalogue;
     const topic = this.#catalogue.isShared(article.topic) ? article.topic : 0;
     await this.#clicks.add({ ...article, topic }, { time: Math.floor(this.#now()), epoch: this.#ledger.currentEpoch(), space, slate });
@@ -325,7 +326,7 @@ class Device {
 
   #rank(candidates, bases, limit) {
     const clicks = this.#clicks.all, read = this.#read(), { popularity } = this.arm;
-    const current = new Set([this.current ?? openPage()].flatMap((name) => [name, addressOf(name)]));
+    const current = new Set([this.current ?? openPage()].flatMap((name) => [name, canonical(addressOf(name))]));
     const own = personalScores(candidates, clicks.map((click) => this.#catalogue.asRead(click, this.model)), termsInArm(this.model, this.arm));
     const scores = bases.map((base, place) => base + (popularity - 1) * (candidates[place].popularity ?? 0) + own[place]);
     let places = bestFirst(scores);
@@ -390,7 +391,7 @@ class Device {
 
 /** Whether an article's id or address is among these. */
 function isOf({ id, url }, names) {
-  return names.has(id) || (Boolean(url) && names.has(addressOf(url)));
+  return names.has(id) || (Boolean(url) && names.has(canonical(url)));
 }
 
 /** The address of the page that is open, as the page itself names it. */

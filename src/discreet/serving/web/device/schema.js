@@ -27,6 +27,14 @@ export const SCHEMA = {
     "min_window_seconds": 300,
     "min_send_seconds": 60
   },
+  "tracking": {
+    "names": [
+      "_ga", "_gl", "_hsenc", "_hsmi", "cmpid", "dclid", "fbclid", "gbraid", "gclid", "gclsrc", "igsh", "igshid",
+      "li_fat_id", "mc_cid", "mc_eid", "mkt_tok", "msclkid", "ocid", "oly_anon_id", "oly_enc_id", "ref_src", "ref_url",
+      "s_cid", "smid", "srsltid", "ttclid", "twclid", "vero_conv", "vero_id", "wbraid", "wickedid", "xtor", "yclid"
+    ],
+    "prefixes": ["at_", "hsa_", "matomo_", "mtm_", "pk_", "piwik_", "utm_"]
+  },
   "model": {
     "type": "object",
     "properties": {
