@@ -51,10 +51,6 @@ def test_is_saved_and_loaded(news, tmp_path):
     assert loaded.guarantee == run.guarantee
 
 
-def test_a_run_of_an_earlier_version_is_read():
-    assert method_from_plain("front_page", {"epsilon": 3, "head_quantile": 0.5}) == d.FrontPage(epsilon=3)
-
-
 def test_going_on_from_the_state_is_the_same_as_from_the_beginning(task, news):
     method = d.FrontPage(epsilon=1)
     dev, state = news.splits["dev"], method.train(task, 0)
