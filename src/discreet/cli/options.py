@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -80,7 +81,8 @@ Jobs = Annotated[
     typer.Option("--jobs", min=1, help="How many trainings go side by side, in processes; the results are the same."),
 ]
 
-console = Console()
+console = Console(width=None if sys.stdout.isatty() else 10_000)
+"""A terminal has a width. A pipe or a file has none: whoever reads it gets whole rows."""
 
 
 def report_page(folder: Path) -> Path:
