@@ -1,9 +1,16 @@
 """What the demo leaves on the disk."""
 
+from contextlib import contextmanager
+from types import SimpleNamespace
+from unittest.mock import Mock
+
+import pytest
+
 from discreet.cli.demo import _train
+from discreet.cli.live_demo import live_demo
 from discreet.data.synthetic import news_world
 from discreet.experiments.week import week_of
-from discreet.files import MARK, verify_folder
+from discreet.files import MARK, check_folder, verify_folder
 from discreet.methods.front_page.front_page import FrontPage
 from discreet.methods.method import TrainingTask
 
@@ -32,3 +39,19 @@ def test_the_cost_of_a_week_is_that_of_what_was_learnt_in_it():
     guarantee = week_of(task, method, 0, lambda day: None).guarantee
     assert guarantee == method.guarantee(method.train(task, 0))
     assert (guarantee.delta, "few" in guarantee.mechanism) == (1e-6, False)
+
+
+def test_a_demonstration_that_was_interrupted_can_be_begun_again(tmp_path, monkeypatch):
+    @contextmanager
+    def site(folder, *_):
+        folder.mkdir(parents=True)
+        (folder / "serving.sqlite").write_text("its own")
+        yield SimpleNamespace(address="http://127.0.0.1:1", helper=None)
+
+    monkeypatch.setattr("discreet.experiments.live_week.live_site.live_site", site)
+    monkeypatch.setattr(
+        "discreet.experiments.live_week.live_devices.DeviceProcess", Mock(side_effect=KeyboardInterrupt)
+    )
+    with pytest.raises(KeyboardInterrupt), live_demo(tmp_path / "served", Mock(), 10, "hashed", 0):
+        pass
+    check_folder(tmp_path / "served", overwrite=True, own=("*",))

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import click
 
 from discreet.cli.app import app
+from discreet.cli.options import in_plain_words
 from discreet.errors import DiscreetError
 from discreet.extras import needing_extras
 from discreet.progress import is_verbose, shown
@@ -45,6 +46,8 @@ def _run(arguments: list[str]) -> int:
     except click.exceptions.NoArgsIsHelpError:
         return 2  # the help itself has been printed
     except click.UsageError as error:
+        if isinstance(error, click.BadParameter):
+            error.message = in_plain_words(error)
         command = error.ctx.command_path if error.ctx else "discreet"
         message = error.format_message()
         return _fail(f"{message}{'' if message.endswith(('.', '?')) else '.'} Try '{command} --help'.")

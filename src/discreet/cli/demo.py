@@ -15,7 +15,9 @@ import typer
 
 from discreet.cli.live_demo import live_demo, week_figure
 from discreet.cli.options import Seed, Text, console, report_page, say
+from discreet.experiments import REPORT_FILES
 from discreet.extras import has_extra
+from discreet.files import check_folder, claim_folder
 
 if TYPE_CHECKING:
     from discreet.data.shown_articles import ShownArticles
@@ -54,6 +56,9 @@ def demo(
     from discreet.serving.addresses import listen
     from discreet.serving.learning.one_process_trial import trial_guarantee
 
+    for name in ("world", "run") if comparing else ("world", "served"):
+        check_folder(out / name, overwrite=True, own=("*",))
+    claim_folder(out / "report", REPORT_FILES)
     listener = listen("127.0.0.1", 0 if no_serve else port)
     page = report_page(out / "report")
     if comparing:

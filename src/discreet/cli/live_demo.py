@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.cli.options import say
+from discreet.files import write_mark
 
 if TYPE_CHECKING:
     from discreet.experiments.live_week.played_week import PlayedDay, PlayedWeek
@@ -58,6 +59,7 @@ def live_demo(folder: Path, listener: socket.socket, devices: int, text: str, se
     terms = DEMO_TERMS(text)
     say(f"1. A local paper: a feed of 60 articles a day, such as “{paper.articles.titles[-1]}”, and no clicks.")
     with live_site(folder, listener, paper, terms, token) as site:
+        write_mark(folder, [])  # the next demonstration may replace it
         same = f"{devices * terms.epsilon:,.0f}"
         for line in _INTRODUCTION.format(
             address=site.address, token=token, devices=devices, epsilon=terms.epsilon, same=same
