@@ -101,7 +101,7 @@ def test_a_data_set_shows_its_size_and_nobody_s_clicks(news):
         f" train: {len(news.splits['train'])} impressions, dev: {len(news.splits['dev'])} impressions)"
     )
     ratings = d.Ratings.from_frame({"user": ["ann", "bob"], "item": ["x", "x"], "rating": [1.0, 5.0]}, name="r")
-    assert repr(ratings) == "Ratings('r', 2 of 2 users and 1 items, from 1 to 5)"
+    assert repr(ratings) == "Ratings('r', 2 of 2 users and 1 item, from 1 to 5)"
 
 
 def test_results_in_every_format(news):

@@ -12,6 +12,7 @@ import numpy as np
 from discreet.data.purchases import Purchases
 from discreet.data.ratings import Items, Ratings
 from discreet.errors import DiscreetError
+from discreet.progress import counted
 from discreet.vendors.partition import pooled
 
 
@@ -25,27 +26,27 @@ class Matching:
         everywhere: How many items all have.
         items: How many there are.
         shared_users: How many names of users are at more than one vendor.
-        what: What they have of the items: ratings, or purchases.
+        what: What they have of the items: a rating, or a purchase.
     """
 
     vendors: Sequence[tuple[str, int, int, int, float]]
     everywhere: int
     items: int
     shared_users: int
-    what: str = "ratings"
+    what: str = "rating"
 
     def in_words(self) -> list[str]:
         """A line for each vendor, and what else to know."""
         lines = [
-            f"{name}: {ratings:,} {self.what}; {matched:,} of its {items:,} items are another vendor's, too"
-            f" ({share:.0%} of its {self.what})"
+            f"{name}: {counted(ratings, self.what)}; another vendor has {matched:,} of its {counted(items, 'item')},"
+            f" too ({share:.0%} of its {self.what}s)"
             for name, matched, items, ratings, share in self.vendors
         ]
-        lines.append(f"{self.everywhere:,} of {self.items:,} items are at every vendor (matched by id).")
+        lines.append(f"All vendors have {self.everywhere:,} of {counted(self.items, 'item')} (matched by id).")
         if self.shared_users:
             lines.append(
-                f"{self.shared_users:,} names of users are at more than one vendor. They are taken as different people;"
-                " somebody who is a customer of two is promised less than ε says, by the sum of both."
+                f"More than one vendor has {counted(self.shared_users, 'same user name')}. They are taken as"
+                " different people; somebody who is a customer of two is promised less than ε says, by the sum of both."
             )
         return lines
 
@@ -57,7 +58,9 @@ def on_one_catalogue(files: Sequence[Ratings]) -> tuple[list[Ratings], Matching]
         DiscreetError: there are fewer than two vendors, two are the same, or no item is at two of them.
     """
     if len(files) < 2:
-        raise DiscreetError(f"{len(files)} vendor has nobody to share with; give at least 2 files with --vendor")
+        raise DiscreetError(
+            f"give at least 2 files with --vendor, not {len(files)}; one vendor alone has nobody to share with"
+        )
     for (number, one), (later, other) in combinations(enumerate(files, 1), 2):
         if _same(one, other):
             raise DiscreetError(f"vendors {number} and {later} ({one.name}, {other.name}) have the very same data")
@@ -86,7 +89,7 @@ def on_one_catalogue(files: Sequence[Ratings]) -> tuple[list[Ratings], Matching]
         parts.append(replace(vendor, item=mapped[vendor.item], items=items, users=users, scale=scale))
     seen = Counter(user for vendor in files for user in vendor.users)
     everywhere = sum(count == len(files) for count in owners.values())
-    what = "purchases" if isinstance(files[0], Purchases) else "ratings"
+    what = "purchase" if isinstance(files[0], Purchases) else "rating"
     return parts, Matching(matched, everywhere, len(owners), sum(count > 1 for count in seen.values()), what)
 
 

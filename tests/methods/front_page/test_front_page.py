@@ -14,7 +14,6 @@ from discreet.errors import DiscreetError
 from discreet.methods.front_page.history_features import reader_features
 from discreet.methods.front_page.public_articles import PublicArticles
 from discreet.methods.method import TrainingTask
-from discreet.methods.method_registry import method_from_plain
 from discreet.methods.run import Run
 from discreet.privacy.guarantee import Adjacency, Adversary, Scope, Unit
 
