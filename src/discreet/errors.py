@@ -37,4 +37,9 @@ class MissingExtraError(DiscreetError):
 
     def __init__(self, library: str, extra: str) -> None:
         self.extra = extra
-        super().__init__(f"{library} is not installed; it comes with: pip install 'discreet[{extra}]'")
+        super().__init__(f"{library} is not installed; it comes with: {install_command(extra)}")
+
+
+def install_command(extra: str) -> str:
+    """How to install an extra: from a clone, as long as no package index has Discreet."""
+    return f"pip install '.[{extra}]' (in a clone of Discreet)"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from discreet.errors import install_command
 from discreet.extras import LIBRARIES
 
 ROOT = Path(__file__).parents[2]
@@ -99,19 +100,19 @@ def test_commands_work_as_far_as_they_can_and_else_name_the_extra():
     listed = without_extras("list")
     assert listed.returncode == 0, listed.stderr
     assert "randomized response" in listed.stdout
-    assert "pip install 'discreet[train]'" in listed.stderr.replace("\n", " ")
+    assert install_command("train") in listed.stderr.replace("\n", " ")
     audited = without_extras("audit", "randomized response", "--json")
     assert audited.returncode == 0, audited.stderr
     assert {row["verdict"] for row in json.loads(audited.stdout)["mechanisms"]} == {"holds"}
     synth = without_extras("data", "synth", "never-written")
     assert synth.returncode == 2
     assert synth.stderr.startswith("discreet: ")
-    assert synth.stderr.endswith("it comes with: pip install 'discreet[train]'\n")
+    assert synth.stderr.endswith(f"it comes with: {install_command('train')}\n")
 
 
 def test_public_names_that_need_an_extra_say_so():
     done = python(f"{WITHOUT_EXTRAS}\nimport discreet as d\ntry: d.ClickReports\nexcept d.DiscreetError as e: print(e)")
-    assert done.stdout.endswith("pip install 'discreet[train]'\n"), done.stderr
+    assert done.stdout.endswith(f"{install_command('train')}\n"), done.stderr
 
 
 def test_every_extra_is_named_and_no_core_library_is_an_extra():

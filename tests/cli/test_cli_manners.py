@@ -132,7 +132,7 @@ def test_a_missing_extra_is_one_line_with_the_command(monkeypatch, capsys, libra
     assert run(["list"]) == 2
     told = capsys.readouterr().err
     assert told.count("\n") == 1
-    assert f"pip install 'discreet[{extra}]'" in told
+    assert told.endswith(f"it comes with: pip install '.[{extra}]' (in a clone of Discreet)\n")
 
 
 def test_list_has_defaults_and_types(capsys):

@@ -47,7 +47,7 @@ def _run(arguments: list[str]) -> int:
         return 2  # the help itself has been printed
     except click.UsageError as error:
         if isinstance(error, click.BadParameter):
-            error.message = in_plain_words(error)
+            error = click.BadParameter(in_plain_words(error), error.ctx, error.param, error.param_hint)
         command = error.ctx.command_path if error.ctx else "discreet"
         message = error.format_message()
         return _fail(f"{message}{'' if message.endswith(('.', '?')) else '.'} Try '{command} --help'.")

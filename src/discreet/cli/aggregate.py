@@ -125,7 +125,7 @@ def collect(
             }
         )
     else:
-        say(f"{terms.name}, window {window}: {counted(found.contributions, 'contribution')}. {found.guarantee}")
+        say(f"{terms.name}, window {window}, contributions: {found.contributions}. {found.guarantee}")
         say(" ".join(map(str, found.values.tolist())))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import typer
 
 from discreet.cli.options import in_plain_words
 from discreet.errors import InputError
@@ -96,7 +97,7 @@ def _checked(context: click.Context, path: Path, known: dict[str, click.Paramete
 def _refuse_cut_off(parameter: click.Parameter, value: Any) -> None:
     """Refuse a number that the option would only take as another one."""
     if isinstance(value, float) and (math.isnan(value) or (parameter.type.name.startswith("integer"))):
-        raise click.BadParameter(f"{value} is not taken", param=parameter)
+        raise typer.BadParameter(f"{value} is not taken", param=parameter)
 
 
 def _placed(path: Path, key: str, value: Any) -> Any:

@@ -8,11 +8,10 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
 import typer
 from rich.console import Console
 
-from discreet.errors import DiscreetError, InputError
+from discreet.errors import DiscreetError, InputError, install_command
 from discreet.extras import has_extra
 from discreet.progress import notice
 
@@ -91,7 +90,7 @@ def report_page(folder: Path) -> Path:
     """The file of a report that people open; where the extra `plots` is missing, a notice says so beforehand."""
     if has_extra("plots"):
         return folder / "report.html"
-    notice("no report.html and no plots are made; they need: pip install 'discreet[plots]'")
+    notice(f"no report.html and no plots are made; they need: {install_command('plots')}")
     return folder / "comparison.md"
 
 
@@ -105,7 +104,7 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def in_plain_words(error: click.BadParameter) -> str:
+def in_plain_words(error: typer.BadParameter) -> str:
     """What is wrong with a value: of a number, which numbers the option takes."""
     kind = None if error.param is None else error.param.type
     what = {"integer": "a whole number", "float": "a number"}.get(getattr(kind, "name", "").removesuffix(" range"))
