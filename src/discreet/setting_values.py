@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from enum import Enum
-from typing import Any, get_args
+from enum import Enum, StrEnum
+from typing import Any, TypeVar, get_args
 
 from discreet.errors import DiscreetError
 
+Choice = TypeVar("Choice", bound=StrEnum)
 MAX_NUMBER = 2**53
 """No setting needs a larger whole number, and up to here a double holds all of them."""
 _NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}
@@ -32,6 +33,18 @@ def checked_value(owner: str, setting: str, value: Any, kind: Any) -> Any:
     if type(value) is int and abs(value) > MAX_NUMBER:
         raise DiscreetError(f"{owner}: {setting} is too large")
     return value
+
+
+def one_of(kind: type[Choice], setting: str, value: str) -> Choice:
+    """Return the member of an enumeration that is called `value`.
+
+    Raises:
+        DiscreetError: It has none of this name.
+    """
+    try:
+        return kind(value)
+    except ValueError:
+        raise DiscreetError(f"{setting} is one of {', '.join(kind)}, not {shown(value)}") from None
 
 
 def shown(value: Any) -> str:
