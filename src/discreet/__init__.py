@@ -29,6 +29,9 @@ _PUBLIC = {
     "ItemRanker": "discreet.vendors.implicit.item_ranker",
     "Method": "discreet.methods.method",
     "TrainingTask": "discreet.methods.method",
+    "State": "discreet.methods.method",
+    "Scores": "discreet.methods.method",
+    "Impressions": "discreet.data.news",
     "Run": "discreet.methods.run",
     "register": "discreet.plugins",
     "NewsModel": "discreet.models.news_model",
@@ -79,13 +82,75 @@ _PUBLIC = {
     "DiscreetError": "discreet.errors",
 }
 
-__all__ = ["__version__", *_PUBLIC]
+__all__ = [
+    "CMF",
+    "DPALS",
+    "EASE",
+    "FMF",
+    "IALS",
+    "Audit",
+    "Centralized",
+    "ClickReports",
+    "Combined",
+    "Content",
+    "DPFedAvg",
+    "DPFedRec",
+    "DiscreetError",
+    "Exposure",
+    "FedNewsRec",
+    "FedRec",
+    "FrontPage",
+    "Full",
+    "Gibbs",
+    "GibbsMF",
+    "Guarantee",
+    "Hua",
+    "Impressions",
+    "ItemRanker",
+    "Liu",
+    "Local",
+    "Mechanism",
+    "Method",
+    "Needs",
+    "NewsData",
+    "NewsFormat",
+    "NewsModel",
+    "PopularItems",
+    "Popularity",
+    "PrivateRec",
+    "Purchases",
+    "Random",
+    "RankingMethod",
+    "RankingSharing",
+    "Ratings",
+    "RatingsFormat",
+    "Recency",
+    "Recommender",
+    "Release",
+    "Run",
+    "Scores",
+    "Sharing",
+    "State",
+    "StrictPrivateRec",
+    "TrainingTask",
+    "UserCodes",
+    "VendorMethod",
+    "__version__",
+    "audit",
+    "compare",
+    "compare_vendors",
+    "model_settings",
+    "open_news",
+    "open_purchases",
+    "open_ratings",
+    "register",
+]
 
 if TYPE_CHECKING:
     from discreet.api import audit, compare, compare_vendors
     from discreet.audits.audit_registry import Audit
     from discreet.data.formats.data_format import NewsFormat, RatingsFormat
-    from discreet.data.news import NewsData
+    from discreet.data.news import Impressions, NewsData
     from discreet.data.open import open_news, open_purchases, open_ratings
     from discreet.data.purchases import Purchases
     from discreet.data.ratings import Ratings
@@ -94,7 +159,7 @@ if TYPE_CHECKING:
     from discreet.methods.click_reports.click_reports import ClickReports
     from discreet.methods.dp_fedavg import DPFedAvg
     from discreet.methods.front_page.front_page import FrontPage
-    from discreet.methods.method import Method, TrainingTask
+    from discreet.methods.method import Method, Scores, State, TrainingTask
     from discreet.methods.published.centralized import Centralized
     from discreet.methods.published.dp_fedrec import DPFedRec
     from discreet.methods.published.fednewsrec import FedNewsRec

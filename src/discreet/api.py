@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, cast, overload
+from typing import Any, TypeAlias, cast, overload
 
 from discreet.audits.findings import Findings
 from discreet.data.news import NewsData
@@ -19,12 +19,15 @@ from discreet.experiments.ranking_results import Comparison
 from discreet.experiments.rating_results import VendorComparison
 from discreet.methods.method import Method, TrainingTask
 from discreet.plugins import Registry, load_plugins
+from discreet.setting_values import one_of, shown
 from discreet.vendors.vendor_method import VendorMethod
+
+_VendorMethods: TypeAlias = Sequence[VendorMethod | str] | VendorMethod | str
 
 
 def compare(
     data: NewsData,
-    methods: Iterable[Method | str],
+    methods: Iterable[Method | str] | Method | str,
     *,
     split: str = "dev",
     seeds: int = 1,
@@ -35,7 +38,7 @@ def compare(
 
     Args:
         data: The data set.
-        methods: Methods, or names of methods with their defaults.
+        methods: Methods, or names of methods with their defaults; one, or several.
         split: The part to measure on.
         seeds: How many times each method is trained.
         text: The source of title vectors.
@@ -45,31 +48,61 @@ def compare(
     from discreet.experiments.ranking_comparison import compare as run_comparison
     from discreet.methods.method_registry import make_method
 
-    chosen = [make_method(method) if isinstance(method, str) else method for method in methods]
+    chosen = [make_method(one) if isinstance(one, str) else one for one in _several(methods, Method)]
     if not chosen:
         raise DiscreetError("there is no method to compare; name one at least")
     cache = MeasurementCache(None if measurements is None else Path(measurements))
     return run_comparison(TrainingTask(data, text), chosen, split, range(seeds), cache)
 
 
-@overload
-def compare_vendors(ratings: Purchases, **options: Any) -> RankingComparison: ...
+@overload  # Purchases are Ratings, too; what is written first counts
+def compare_vendors(  # type: ignore[overload-overlap]
+    ratings: Purchases,
+    *,
+    vendors: int = ...,
+    methods: _VendorMethods = ...,
+    epsilons: Sequence[float] = ...,
+    partition: str = ...,
+    partitions: int = ...,
+    sizes: str = ...,
+    reported: int | None = ...,
+    seed: int = ...,
+    measurements: Path | str | None = ...,
+) -> RankingComparison: ...
 
 
 @overload
-def compare_vendors(ratings: Ratings, **options: Any) -> VendorComparison: ...
+def compare_vendors(
+    ratings: Ratings,
+    *,
+    vendors: int = ...,
+    methods: _VendorMethods = ...,
+    epsilons: Sequence[float] = ...,
+    partition: str = ...,
+    partitions: int = ...,
+    folds: int = ...,
+    sizes: str = ...,
+    distribution: str = ...,
+    reported: int | None = ...,
+    seed: int = ...,
+    measurements: Path | str | None = ...,
+) -> VendorComparison: ...
 
 
 def compare_vendors(
     ratings: Ratings,
     *,
     vendors: int = 10,
-    methods: Sequence[VendorMethod | str] = ("local", "full"),
+    methods: _VendorMethods = ("local", "full"),
     epsilons: Sequence[float] = (),
     partition: str = "random",
+    partitions: int = 1,
+    folds: int = 1,
+    sizes: str = "equal",
+    distribution: str = "horizontal",
+    reported: int | None = None,
     seed: int = 0,
     measurements: Path | str | None = None,
-    **design: Any,
 ) -> VendorComparison | RankingComparison:
     """Deal ratings or purchases out to vendors, and compare ways to predict together with each vendor alone.
 
@@ -80,9 +113,13 @@ def compare_vendors(
             for all rows: the one that a method was given, or by size.
         epsilons: Budgets for methods that are given by name.
         partition: How vendors differ: random, genre, taste, size, or overlap=0.3.
+        partitions: How many times users are dealt out.
+        folds: 1 tests a random tenth of each vendor's ratings, more test each of so many parts in turn.
+        sizes: Vendors' sizes: equal, geometric or zipf.
+        distribution: Whether users (horizontal), items (vertical) or ratings (arbitrary) are dealt out.
+        reported: How many vendors are measured, the first ones; None for all.
         seed: Of the deal, the tested part, the noise and the models.
         measurements: A folder in which measurements are kept and found again.
-        **design: Other fields of `experiments.rating_comparison.Design`: partitions, folds, sizes and more.
     """
     from discreet.experiments.cache import MeasurementCache
     from discreet.experiments.implicit_comparison import compare_rankings
@@ -90,10 +127,21 @@ def compare_vendors(
     from discreet.experiments.rating_comparison import compare as run_comparison
     from discreet.vendors.dealing import Dealing
     from discreet.vendors.implicit.ranking_registry import METHODS as RANKING_METHODS
+    from discreet.vendors.partition import Distribution, Sizes
     from discreet.vendors.vendor_method import Setting
     from discreet.vendors.vendor_registry import METHODS, make_methods
 
-    plan = Design(vendors, seed=seed, dealing=Dealing.parse(partition), **design)
+    plan = Design(
+        vendors,
+        partitions,
+        folds,
+        one_of(Sizes, "sizes", sizes),
+        one_of(Distribution, "distribution", distribution),
+        Dealing.parse(partition),
+        reported,
+        seed,
+    )
+    methods = _several(methods, VendorMethod)
     registry: Registry[Any] = RANKING_METHODS if isinstance(ratings, Purchases) else METHODS
     chosen, refused = make_methods(methods, epsilons, Setting(plan.distribution, vendors), registry)
     cache = MeasurementCache(None if measurements is None else Path(measurements))
@@ -110,3 +158,16 @@ def audit(*mechanisms: str, seed: int = 0) -> Findings:
     load_plugins()
     load_audits()
     return Findings(run(selected(list(mechanisms)), seed=seed))
+
+
+def _several(given: Any, kind: type) -> list[Any]:
+    """Return methods of a kind, and names, as a list; one may stand alone.
+
+    Raises:
+        DiscreetError: Something among them is neither.
+    """
+    methods = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    for method in methods:
+        if not isinstance(method, str | kind):
+            raise DiscreetError(f"{shown(method)} is no {kind.__name__} and no name of one")
+    return methods

@@ -37,7 +37,7 @@ class MissingExtraError(DiscreetError):
 
     def __init__(self, library: str, extra: str) -> None:
         self.library, self.extra = library, extra
-        super().__init__(f"{library} is not installed; it comes with: pip install 'discreet[{extra}]'")
+        super().__init__(f"{library} is not installed; it comes with: {install_command(extra)}")
 
 
 class MissingNameError(MissingExtraError, AttributeError):
@@ -46,3 +46,8 @@ class MissingNameError(MissingExtraError, AttributeError):
     def __init__(self, missing: MissingExtraError, name: str, obj: object) -> None:
         super().__init__(missing.library, missing.extra)
         self.name, self.obj = name, obj
+
+
+def install_command(extra: str) -> str:
+    """How to install an extra: from a clone, as long as no package index has Discreet."""
+    return f"pip install '.[{extra}]' (in a clone of Discreet)"

@@ -23,6 +23,7 @@ from typing import Any, Generic, TypeVar
 
 from discreet.errors import DiscreetError
 from discreet.extras import needing_extras
+from discreet.setting_values import shown
 
 GROUP = "discreet.plugins"
 REGISTRIES = {
@@ -122,6 +123,8 @@ class Registry(Generic[T]):
         del self._own[name]
 
     def __getitem__(self, name: str) -> T:
+        if not isinstance(name, str):  # others wrote it, in a file or a message
+            raise DiscreetError(f"the name of a {self.kind} is a word, not {shown(name)}")
         if name in self.shipped:
             found: T = resolve(self.shipped[name])
             return found

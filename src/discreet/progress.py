@@ -170,9 +170,13 @@ def say_time_left(rounds: int, each: float) -> None:
     left, following = rounds * each, _following.get()
     if left * (1 + following) <= LONG_SECONDS:
         return
-    others = "1 more training, if it is" if following == 1 else f"{following} more trainings, if they are"
-    more = f"; with {others} like this one, about {in_short(left * (1 + following))}"
-    notice(f"{rounds} rounds are left: about {in_short(left)}{more if following else ''}")
+    more = f"; with {counted(following, 'more training')} like this one, about {in_short(left * (1 + following))}"
+    notice(f"{counted(rounds, 'round')} left: about {in_short(left)}{more if following else ''}")
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: 1 rating, 2,000 ratings."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def in_short(seconds: float) -> str:

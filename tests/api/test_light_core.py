@@ -10,6 +10,7 @@ import sys
 import pytest
 from hidden_libraries import PROJECT, all_but, run_without
 
+from discreet.errors import install_command
 from discreet.extras import LIBRARIES
 
 HEAVY = {*LIBRARIES, "pandas", "rich"}
@@ -78,7 +79,7 @@ def test_without_extras_what_can_be_listed_is_listed_and_the_rest_names_its_extr
     listed = run_without(all_but(), "-m", "discreet", "list")
     assert listed.returncode == 0, listed.stderr
     assert "randomized response" in listed.stdout
-    assert "pip install 'discreet[train]'" in listed.stderr.replace("\n", " ")
+    assert install_command("train") in listed.stderr.replace("\n", " ")
 
 
 NAMES = """
@@ -103,7 +104,7 @@ assert "ClickReports" in dir(d)
 def test_a_public_name_that_needs_an_extra_says_so_and_is_no_attribute_without_it():
     done = python(NAMES, all_but())
     assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith("pip install 'discreet[train]'\n")
+    assert done.stdout.endswith(f"{install_command('train')}\n")
 
 
 def test_with_all_extras_every_public_name_is_there():

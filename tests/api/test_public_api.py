@@ -1,5 +1,6 @@
 """The public names: what a program of a few lines does with them, and what importing them costs."""
 
+import ast
 import importlib
 import subprocess
 import sys
@@ -101,7 +102,7 @@ def test_a_data_set_shows_its_size_and_nobody_s_clicks(news):
         f" train: {len(news.splits['train'])} impressions, dev: {len(news.splits['dev'])} impressions)"
     )
     ratings = d.Ratings.from_frame({"user": ["ann", "bob"], "item": ["x", "x"], "rating": [1.0, 5.0]}, name="r")
-    assert repr(ratings) == "Ratings('r', 2 of 2 users and 1 items, from 1 to 5)"
+    assert repr(ratings) == "Ratings('r', 2 of 2 users and 1 item, from 1 to 5)"
 
 
 def test_results_in_every_format(news):
@@ -202,3 +203,35 @@ def test_a_measurement_of_an_own_method_does_not_outlive_its_code(tmp_path, monk
         measured.append((found.results[0].reused, again.results[0].reused))
         METHODS.forget(f"own{number}")
     assert measured == [(0, 0), (0, 0)]
+
+
+def test_one_method_stands_alone_and_what_is_none_is_refused(news):
+    alone = d.compare(news, "recency", text="hashed")
+    assert alone.records() == d.compare(news, ["recency"], text="hashed").records()
+    assert [result.method for result in d.compare(news, d.Recency(), text="hashed").results] == ["recency"]
+    for wrong in (3, None, [3], [None], [["recency"]], {"recency": 1}.values()):
+        with pytest.raises(d.DiscreetError, match="is no Method and no name of one"):
+            d.compare(news, wrong)
+    with pytest.raises(d.DiscreetError, match="no method is called 'recent'"):
+        d.compare(news, "recent")
+
+
+def test_a_parameter_that_vendors_do_not_have_is_refused():
+    ratings = d.Ratings.from_frame({"user": ["ann", "bob"], "item": ["x", "x"], "rating": [1.0, 5.0]})
+    for wrong in ({"vendorz": 10}, {"dealing": "genre"}, {"epsilon": 1.0}):
+        with pytest.raises(TypeError, match=next(iter(wrong))):
+            d.compare_vendors(ratings, **wrong)
+    for name in ("sizes", "distribution"):
+        with pytest.raises(d.DiscreetError, match=f"{name} is one of .*, not 'other'"):
+            d.compare_vendors(ratings, **{name: "other"})
+    with pytest.raises(d.DiscreetError, match="no vendors' method is called 'loca'"):
+        d.compare_vendors(ratings, methods="loca")
+
+
+def test_types_and_imports_name_what_is_public():
+    """The literal list is for people and type checkers; a name is imported lazily from the module that they read."""
+    checked = ast.parse(Path(d.__file__).read_text())
+    (block,) = [node for node in checked.body if isinstance(node, ast.If)]
+    typed = {alias.name: node.module for node in block.body for alias in node.names}
+    assert typed == d._PUBLIC
+    assert {*d.__all__} == {"__version__", *typed}

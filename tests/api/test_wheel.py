@@ -73,7 +73,7 @@ def test_without_extras_there_is_a_command_and_a_device(wheel, tmp_path):
     listed = run("discreet", "list")
     assert listed.returncode == 0, listed.stderr
     assert "topic counts" in listed.stdout
-    assert "pip install 'discreet[train]'" in listed.stderr
+    assert "pip install '.[train]'" in listed.stderr
     device = run("python", "-c", DEVICE)
     assert device.returncode == 0, device.stderr
     audited = run("discreet", "audit", "randomized response", "--json")
@@ -81,7 +81,7 @@ def test_without_extras_there_is_a_command_and_a_device(wheel, tmp_path):
     assert {row["verdict"] for row in json.loads(audited.stdout)["mechanisms"]} == {"holds"}
     refused = run("discreet", "compare", str(tmp_path))
     assert refused.returncode == 2
-    assert refused.stderr.strip().endswith("pip install 'discreet[train]'")
+    assert refused.stderr.strip().endswith("pip install '.[train]' (in a clone of Discreet)")
 
 
 def test_with_training_the_example_works_in_an_empty_environment(wheel, tmp_path):

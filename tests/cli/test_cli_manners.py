@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -59,6 +60,50 @@ def test_the_version_is_that_of_the_package(capsys):
     assert capsys.readouterr().out == f"discreet {__version__}\n"
 
 
+@pytest.mark.long
+def test_an_audit_prints_its_results_and_nothing_else():
+    audits = ["label permutation", "exponential"]
+    command = [sys.executable, "-W", "always", "-m", "discreet", "audit", *audits]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    heading, *rows = done.stdout.splitlines()
+    assert heading.split() == ["Mechanism", "Status", "Claim", "Lower", "bound", "Verdict"]
+    assert all(row.startswith(tuple(audits)) for row in rows[:-1])
+    assert rows[-1].startswith(f"Audits: {len(rows) - 1}. ")
+
+
+@pytest.mark.parametrize(
+    ("words", "rows"),
+    [
+        ("compare WORLD --methods random,content --text hashed", [r"random( +\S+){3,}", r"content( +\S+){3,}"]),
+        (
+            "vendors compare FILMS --vendors 2 --methods dp_averages --epsilon 1 --iterations 4",
+            [r"dp_averages( +\S+){4,}"],
+        ),
+        ("evaluate RUN WORLD", [r"random( +\S+){3,}"]),
+        ("list", ["inferred_interests  The server ranks by the levels of interest that a device sends as noised bits"]),
+        ("data check WORLD", [r"impressions +\d+ +\d+"]),
+        ("audit exponential", [r"exponential \(C=3 ε=1, exact\) +proved +ε ≤ 1 +ε ≥ 0\.\d+ +holds"]),
+    ],
+    ids=lambda words: words.partition(" ")[0] if isinstance(words, str) else "",
+)
+@pytest.mark.long
+def test_a_pipe_has_no_width(world, tmp_path, words, rows):
+    """Each row is one line, and all of it."""
+    places = {"WORLD": world, "FILMS": tmp_path / "films", "RUN": tmp_path / "run"}
+    if "FILMS" in words:
+        run(["data", "synth", str(places["FILMS"]), "--ratings", "--readers", "60", "--items", "90", "--count", "900"])
+    if "RUN" in words:
+        run(["train", str(world), "--method", "random", "--text", "hashed", "--out", str(places["RUN"])])
+    command = [sys.executable, "-m", "discreet", *(str(places.get(word, word)) for word in words.split())]
+    command += ["--out", str(tmp_path / "out")] if "compare" in words else []
+    narrow = os.environ | {"COLUMNS": "20"}
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, env=narrow).stdout
+    for row in rows:
+        assert re.search(f"^{row}", printed, re.MULTILINE), printed
+    assert "…" not in printed
+
+
 def test_a_shell_can_complete_commands():
     asked = {"_DISCREET_COMPLETE": "complete_bash", "COMP_WORDS": "discreet tr", "COMP_CWORD": "1"}
     done = subprocess.run(
@@ -87,7 +132,7 @@ def test_a_missing_extra_is_one_line_with_the_command(monkeypatch, capsys, libra
     assert run(["list"]) == 2
     told = capsys.readouterr().err
     assert told.count("\n") == 1
-    assert f"pip install 'discreet[{extra}]'" in told
+    assert told.endswith(f"it comes with: pip install '.[{extra}]' (in a clone of Discreet)\n")
 
 
 def test_list_has_defaults_and_types(capsys):

@@ -217,8 +217,8 @@ def test_the_first_rounds_of_the_first_training_tell_how_long_all_will_take(
     scale = replace(ONE_ROUND, settings={**ONE_ROUND.settings, "rounds": 5})
     two = [PaperCell("a", scale.method("fedrec", "plm_nr", rate=rate), x=rate) for rate in (0.01, 0.02)]
     measure_plan("two", task, Plan(two, [], "rate"), [0], MeasurementCache())
-    assert [line.split(" about")[0] for line in lines] == ["2 rounds are left:"] * 2
-    assert "with 1 more training, if it is like this one" in lines[0]
+    assert [line.split(" about")[0] for line in lines] == ["2 rounds left:"] * 2
+    assert "with 1 more training like this one" in lines[0]
     assert "more" not in lines[1]
 
 

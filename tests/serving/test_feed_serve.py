@@ -74,7 +74,7 @@ def test_from_a_feed_to_a_front_page_without_a_click(site, tmp_path):
         administration = ["--server", base, "--admin-token-file", "token"]  # scripts, through the server
         (tmp_path / "more.csv").write_text("id,title\nx1,Choir sings in the square\n,\n")
         code, out, error = discreet(tmp_path, "articles", "add", "more.csv", *administration)
-        assert (code, out) == (0, "1 articles were added.\n"), error
+        assert (code, out) == (0, "Added: 1 article.\n"), error
         assert error == "line 3: has neither title nor text; left out\n"
         until(lambda: "Choir sings in the square" in titles_of(base), "added article")
         assert discreet(tmp_path, "articles", "expire", "x1", *administration)[:2] == (0, "x1: expired\n")

@@ -15,6 +15,7 @@ from typing import Any
 import typer
 
 from discreet.cli.app import app
+from discreet.cli.options import in_plain_words
 from discreet.errors import DiscreetError
 from discreet.extras import needing_extras
 from discreet.progress import is_verbose, shown
@@ -80,6 +81,8 @@ def main() -> None:
 def _refuse(error: Any) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         return 2  # the help itself has been printed
+    if isinstance(error, typer.BadParameter):
+        error = typer.BadParameter(in_plain_words(error), error.ctx, error.param, error.param_hint)
     message = " ".join(error.format_message().split())
     if not isinstance(error, _USAGE_ERROR):
         return _fail(message)

@@ -10,6 +10,7 @@ import typer
 
 from discreet.cli.options import AsJson, print_json, say
 from discreet.errors import DiscreetError
+from discreet.progress import counted
 
 _HELP = "Sums that nobody sees into, over aggregators that do not collude."
 
@@ -124,7 +125,7 @@ def collect(
             }
         )
     else:
-        say(f"{terms.name}, window {window}: {found.contributions} contributions. {found.guarantee}")
+        say(f"{terms.name}, window {window}, contributions: {found.contributions}. {found.guarantee}")
         say(" ".join(map(str, found.values.tolist())))
 
 
@@ -198,7 +199,7 @@ def terms(
         if max_days:
             cost = budget.lifetime(max_days, 1)
             together = replace(task.guarantee(), epsilon=cost, delta=delta, scope=Scope.LIFETIME)
-            life = f"; {max_days} days of a reader together: {together}"
+            life = f"; {counted(max_days, 'day')} of a reader together: {together}"
     task = replace(task, min_batch=min_batch)
     with replacing_file(out) as draft:
         draft.write_text(json.dumps(task.to_json(), indent=2) + "\n", encoding="utf-8")

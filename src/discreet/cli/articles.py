@@ -13,6 +13,7 @@ import typer
 from discreet.cli.administered import Database, Server, TokenFile, administration
 from discreet.cli.options import AsJson, print_json, say
 from discreet.errors import DiscreetError, InputError
+from discreet.progress import counted
 
 app = typer.Typer(
     help="Add, expire and list articles: through a running server, or in its database.", no_args_is_help=True
@@ -61,7 +62,7 @@ def add(
     else:
         for problem in feed.problems:
             print(problem, file=sys.stderr)
-        say(f"{len(feed.articles)} articles were added.")
+        say(f"Added: {counted(len(feed.articles), 'article')}.")
     if not feed.articles:
         raise DiscreetError(f"{address}: has no article that can be used")
 
@@ -118,7 +119,7 @@ def shown(
     if as_json:
         print_json({"slates": len(slates), "shown": sum(slate.shown for slate in slates)})
     else:
-        say(f"{sum(slate.shown for slate in slates)} shows of {len(slates)} slates were counted.")
+        say(f"Counted: {counted(sum(slate.shown for slate in slates), 'show')} of {counted(len(slates), 'slate')}.")
 
 
 def _lines(file: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from discreet.cli.options import AsJson, console, print_json
+from discreet.cli.options import AsJson, console, print_json, say
 from discreet.errors import DiscreetError
 from discreet.extras import require_extra
 from discreet.files import check_file
@@ -65,7 +65,7 @@ def audit(
     else:
         _print_table(findings)
         if plot is not None:
-            console.print(f"Plot: {plot}", highlight=False)
+            say(f"Plot: {plot}")
     if any(finding.is_failure for finding in findings):
         raise typer.Exit(1)
 
@@ -86,10 +86,9 @@ def _print_table(findings: Sequence[Finding]) -> None:
         )
     console.print(table)
     each = error_each([finding.audit for finding in findings])
-    console.print(
-        f"{len(findings)} audits. The chance that any true claim was refuted is at most {FAMILY_ERROR:g}"
-        f" ({each:.2g} for each audit in which chance plays a part).",
-        highlight=False,
+    say(
+        f"Audits: {len(findings)}. The chance that any true claim was refuted is at most {FAMILY_ERROR:g}"
+        f" ({each:.2g} for each audit in which chance plays a part)."
     )
     failures = [finding.audit.name for finding in findings if finding.is_failure]
     if failures:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.options import AsJson, print_json, say
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InputError
 
 
 def backup(
@@ -59,9 +59,12 @@ def restore(
 
     Example: discreet restore copies/monday --database serving.sqlite --aggregate leader
     """
+    from discreet.database.copies import is_copy
     from discreet.serving.backup import restore, restore_copy
 
     if backup.is_file():
+        if not is_copy(backup):
+            raise InputError(backup, "is neither a backup nor a copy of a database")
         if database is None or "://" in database or aggregate is not None:
             raise DiscreetError(f"{backup}: is a copy of one SQLite file; say with --database where it goes")
         kind = restore_copy(backup, Path(database))

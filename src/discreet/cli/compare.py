@@ -25,6 +25,7 @@ from discreet.cli.options import (
     Text,
     console,
     parse_epsilons,
+    parse_names,
     parse_settings,
     print_json,
     report_page,
@@ -107,7 +108,7 @@ def compare(
     use_device(device)
     given = {**parse_settings(settings, several=True), **({"model": model} if model else {})}
     budgets: Sequence[float] = parse_epsilons(epsilon)
-    names = [name.strip() for name in methods.split(",")] if methods is not None else list(BASELINES)
+    names = parse_names(methods) if methods is not None else list(BASELINES)
     if preset is not None:
         paper = paper_preset(preset)
         names = list(paper.methods) if methods is None else names

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import math
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from discreet.cli.options import in_plain_words
 from discreet.errors import InputError
 
 if TYPE_CHECKING:
@@ -83,10 +85,18 @@ def _checked(context: typer.Context, path: Path, known: dict[str, Any], key: str
         raise InputError(path, f"{key} takes {'one value, or a list of them' if several else 'one value'}")
     placed = [_placed(path, key, one) for one in values]
     try:
+        for one in placed:
+            _refuse_cut_off(parameter, one)
         parameter.process_value(context, placed if several else placed[0])
     except typer.BadParameter as error:
-        raise InputError(path, f"{key}: {error.message}") from None
+        raise InputError(path, f"{key}: {in_plain_words(error)}") from None
     return placed if several else placed[0]
+
+
+def _refuse_cut_off(parameter: Any, value: Any) -> None:
+    """Refuse a number that the option would only take as another one."""
+    if isinstance(value, float) and (math.isnan(value) or (parameter.type.name.startswith("integer"))):
+        raise typer.BadParameter(f"{value} is not taken", param=parameter)
 
 
 def _placed(path: Path, key: str, value: Any) -> Any:

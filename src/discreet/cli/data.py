@@ -11,6 +11,7 @@ from rich.table import Table
 from discreet.cli.options import AsJson, NewsPath, Overwrite, Seed, console, print_json, say
 from discreet.errors import DiscreetError
 from discreet.files import check_file, check_folder
+from discreet.progress import counted
 
 app = typer.Typer(help="Make and check data sets.", no_args_is_help=True)
 
@@ -133,7 +134,7 @@ def catalogue(
     if as_json:
         print_json({"catalogue": str(out), "articles": len(public.articles), "shown": int(public.times_shown.sum())})
         return
-    say(f"{out}: {len(public.articles):,} articles")
+    say(f"{out}: {counted(len(public.articles), 'article')}")
 
 
 def show_counts(path: Path, as_json: bool) -> None:

@@ -14,6 +14,7 @@ import typer
 
 from discreet.cli.options import Seed, Text, say
 from discreet.extras import has_extra
+from discreet.files import check_folder, write_mark
 
 if TYPE_CHECKING:
     from discreet.experiments.live_week.played_week import PlayedDay, PlayedWeek
@@ -55,6 +56,7 @@ def demo(
     from discreet.experiments.live_week.played_week import DEMO_TERMS, play_week
     from discreet.serving.addresses import listen
 
+    check_folder(out / "served", overwrite=True, own=("*",))
     listener = listen("127.0.0.1", 0 if no_serve else port)
     shutil.rmtree(out / "served", ignore_errors=True)
     today, token = int(time.time()) // DAY * DAY, secrets.token_hex(16)
@@ -62,6 +64,7 @@ def demo(
     terms = DEMO_TERMS(text)
     say(f"1. A local paper: a feed of 60 articles a day, such as “{paper.articles.titles[-1]}”, and no clicks.")
     with live_site(out / "served", listener, paper, terms, token) as site:
+        write_mark(out / "served", [])  # the next demonstration may replace it
         same = f"{devices * terms.epsilon:,.0f}"
         say(_INTRODUCTION.format(address=site.address, token=token, devices=devices, epsilon=terms.epsilon, same=same))
         with closing(DeviceProcess(site.address, site.helper, paper, terms.epsilon, seed)) as readers:

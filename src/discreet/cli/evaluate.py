@@ -22,6 +22,7 @@ from discreet.cli.options import (
 )
 from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Guarantee
+from discreet.progress import counted
 
 
 def evaluate(
@@ -92,4 +93,5 @@ def evaluate(
             say(f"{result.label}: {guarantee or 'no guarantee'}")
     if isinstance(method, OneShot):
         for name, metrics in measured.items():
-            say(f"{name} ranking: AUC {estimate(metrics['auc'], metrics.reader)} on {len(metrics):,} impressions")
+            on = counted(len(metrics), "impression")
+            say(f"{name} ranking: AUC {estimate(metrics['auc'], metrics.reader)} on {on}")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from discreet.errors import DiscreetError, InputError
+from discreet.errors import DiscreetError, InputError, install_command
 from discreet.extras import has_extra
 from discreet.progress import notice
 
@@ -80,14 +82,15 @@ Jobs = Annotated[
     typer.Option("--jobs", min=1, help="How many trainings go side by side, in processes; the results are the same."),
 ]
 
-console = Console()
+console = Console(width=None if sys.stdout.isatty() else 10_000)
+"""A terminal has a width. A pipe or a file has none: whoever reads it gets whole rows."""
 
 
 def report_page(folder: Path) -> Path:
     """The file of a report that people open; where the extra `plots` is missing, a notice says so beforehand."""
     if has_extra("plots"):
         return folder / "report.html"
-    notice("no report.html and no plots are made; they need: pip install 'discreet[plots]'")
+    notice(f"no report.html and no plots are made; they need: {install_command('plots')}")
     return folder / "comparison.md"
 
 
@@ -101,12 +104,23 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
+def in_plain_words(error: typer.BadParameter) -> str:
+    """What is wrong with a value: of a number, which numbers the option takes."""
+    kind = None if error.param is None else error.param.type
+    what = {"integer": "a whole number", "float": "a number"}.get(getattr(kind, "name", "").removesuffix(" range"))
+    if what is None:
+        return error.message
+    low, high = getattr(kind, "min", None), getattr(kind, "max", None)
+    limits = "" if low is None else f" of at least {low}" if high is None else f" from {low} to {high}"
+    return f"it is {what}{limits}, not {error.message.partition(' is not ')[0]}"
+
+
 def parse_settings(pairs: list[str] | None, *, several: bool = False) -> dict[str, Any]:
     """Settings from words such as `fraction=0.1`; numbers become numbers, and `several` values such as 1,10 a tuple."""
     settings: dict[str, Any] = {}
     for pair in pairs or []:
         name, sign, text = pair.partition("=")
-        if not (name and sign and text):
+        if not (name and sign and all(text.split(","))):
             raise DiscreetError(f"--set takes NAME=VALUE, such as fraction=0.1, not '{pair}'")
         values = tuple(_number(word) for word in text.split(","))
         if len(values) > 1 and not several:
@@ -127,13 +141,20 @@ def _number(text: str) -> int | float | str:
 def parse_epsilons(text: str | None, option: str = "--epsilon") -> list[float]:
     """The budgets in a list such as `0.5,1,inf`; none for None."""
     epsilons = []
-    for word in (text or "").split(","):
-        if word := word.strip():
-            try:
-                epsilon = float(word)
-            except ValueError:
-                epsilon = -1.0
-            if not epsilon > 0:
-                raise DiscreetError(f"{option} takes positive numbers or inf, separated by commas, not '{word}'")
-            epsilons.append(epsilon)
+    for word in [] if text is None else text.split(","):
+        try:
+            epsilon = float(word)
+        except ValueError:
+            epsilon = math.nan
+        if not epsilon > 0:
+            raise DiscreetError(f"{option} takes positive numbers or inf, separated by commas, not '{text}'")
+        epsilons.append(epsilon)
     return epsilons
+
+
+def parse_names(text: str, option: str = "--methods") -> list[str]:
+    """The names in a list such as `content,combined`."""
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise DiscreetError(f"{option} takes names, separated by commas, not '{text}'")
+    return names

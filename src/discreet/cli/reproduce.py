@@ -13,6 +13,7 @@ from discreet.cli.vendors import within_scale
 from discreet.errors import DiscreetError, InputError
 from discreet.extras import require_extra
 from discreet.files import claim_folder
+from discreet.progress import counted
 
 if TYPE_CHECKING:
     from discreet.data.ratings import Ratings
@@ -112,7 +113,7 @@ def reproduce(
     if every:
         measured = task is None and work.seconds > 0
         long = f" (on the generated world about {in_short(work.seconds)} of one processor)" if measured else ""
-        trainings = f"{sum(work.trainings.values())} trainings of the news papers{long}"
+        trainings = f"{counted(sum(work.trainings.values()), 'training')} of the news papers{long}"
         notice(f"{len(names)} tables and figures: {trainings}, {len(EXPERIMENTS)} experiments of the thesis")
     found: list[Reproduced] = []
     sizes = [work.trainings.get(name, 1) for name in names]

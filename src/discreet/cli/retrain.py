@@ -9,6 +9,7 @@ import typer
 
 from discreet.cli.options import AsJson, Text, print_json, say
 from discreet.errors import DiscreetError
+from discreet.progress import counted
 
 
 def retrain(
@@ -62,6 +63,6 @@ def retrain(
     if as_json:
         print_json(vars(done))
         return
-    say(f"Model {done.model}: version {done.version} was learnt from {done.sums} sums.")
+    say(f"Model {done.model}: version {done.version} was learnt from {counted(done.sums, 'sum')}.")
     if done.before is not None:
         say(f"To go back: discreet models rollback {done.before[:12]}")

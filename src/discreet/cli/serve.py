@@ -17,6 +17,7 @@ from discreet.cli.config_file import EXPERIMENT, use_config
 from discreet.cli.durations import duration
 from discreet.cli.options import AsJson, Text, print_json, say
 from discreet.errors import DiscreetError, InputError
+from discreet.progress import counted
 
 if TYPE_CHECKING:
     from discreet.serving.service import Service
@@ -336,7 +337,7 @@ def _check(run: Path | None, feeds: list[str], database: str | None, config: Pat
         print_json({"config": None if config is None else str(config), "model": model, "feeds": lines})
         return
     for address, feed in found:
-        say(f"{address}: {feed.kind}, {len(feed.articles)} articles")
+        say(f"{address}: {feed.kind}, {counted(len(feed.articles), 'article')}")
         for problem in feed.problems:
             say(f"  {problem}")
     say(f"The settings{f' of {config}' if config else ''} are good.")

@@ -9,6 +9,7 @@ import typer
 
 from discreet.cli.administered import Database, Server, TokenFile, administration
 from discreet.cli.options import AsJson, print_json, say
+from discreet.progress import counted
 
 app = typer.Typer(help="Versions of what was learnt from sums: list them, and go back to one.", no_args_is_help=True)
 
@@ -48,7 +49,7 @@ def list_models(
         made = time.strftime("%Y-%m-%d %H:%M", time.gmtime(version["made"]))
         held = "  ROLLED BACK TO" if version["version"] == found["rolled_back_to"] else ""
         kept = "" if version["usable"] else "  (name only)"
-        say(f"{version['version']}  {made}  {version['sums']} sums  {version['reason']}{kept}{held}")
+        say(f"{version['version']}  {made}  {counted(version['sums'], 'sum')}  {version['reason']}{kept}{held}")
 
 
 @app.command()

@@ -10,6 +10,7 @@ import typer
 from discreet.cli.options import AsJson, Device, NewsPath, RunPath, Seed, Split, print_json, say
 from discreet.errors import InputError
 from discreet.files import check_file
+from discreet.progress import counted
 
 
 def submit(
@@ -49,4 +50,4 @@ def submit(
     if as_json:
         print_json({"out": str(out), "split": split, "impressions": len(impressions)})
         return
-    say(f"{len(impressions):,} impressions ranked: {out}")
+    say(f"{counted(len(impressions), 'impression')} ranked: {out}")

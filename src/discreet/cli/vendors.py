@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from discreet.cli.options import AsJson, Format, Fresh, Seed, console, parse_epsilons, print_json, report_page, say
+from discreet.cli.options import (
+    AsJson,
+    Format,
+    Fresh,
+    Seed,
+    console,
+    parse_epsilons,
+    parse_names,
+    print_json,
+    report_page,
+    say,
+)
 from discreet.errors import DiscreetError
 from discreet.experiments import REPORT_FILES
 from discreet.files import claim_folder
@@ -175,10 +186,8 @@ def compare(
 
     implicit = feedback is FeedbackChoice.implicit
     registry: Registry[Any] = RANKING_METHODS if implicit else METHODS
-    names = [name.strip() for name in methods.split(",")] if methods is not None else list(registry)
+    names = parse_names(methods) if methods is not None else list(registry)
     budgets = parse_epsilons(epsilon)
-    if not budgets:
-        raise DiscreetError("--epsilon takes at least one budget")
     design = Design(
         vendors=vendors,
         partitions=partitions,

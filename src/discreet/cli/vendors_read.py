@@ -11,6 +11,7 @@ import typer
 from discreet.cli.options import AsJson, Seed, print_json, say
 from discreet.errors import DiscreetError
 from discreet.files import check_folder, creating_folder
+from discreet.progress import counted
 
 if TYPE_CHECKING:
     from discreet.data.ratings import Ratings
@@ -87,7 +88,7 @@ def read_ratings(
             fitted = Recommender.of(reader.predictor(own, model, seed), own)
             fitted.save(draft / "model.safetensors")
             result["predictions"] = fitted.write_recommendations(draft / "predictions.csv", top)
-    return result, _in_words(f"RMSE on {found.tested:,} ratings", found.alone, found.together, worse="higher")
+    return result, _in_words(f"RMSE on {counted(found.tested, 'rating')}", found.alone, found.together, worse="higher")
 
 
 def read_purchases(
@@ -102,7 +103,7 @@ def read_purchases(
     said = "No user has two items, so nothing could be tested"
     if found is not None:
         result = {"tested": found.tested, "alone": found.alone, "together": found.together}
-        said = _in_words(f"nDCG@20 over {found.tested:,} users", found.alone, found.together, worse="lower")
+        said = _in_words(f"nDCG@20 over {counted(found.tested, 'user')}", found.alone, found.together, worse="lower")
     if out is not None:
         with creating_folder(out) as draft:
             fitted = own_ranker(reader, own, seed)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.entities import Entities
+from discreet.progress import counted
 
 Ints = NDArray[np.integer]
 Flags = NDArray[np.bool_]
@@ -130,8 +131,9 @@ class NewsData:
 
     def __repr__(self) -> str:
         """Its size. Nobody's clicks: what is shown in a notebook or a log stays there."""
-        parts = ", ".join(f"{name}: {len(part)} impressions" for name, part in self.splits.items())
-        return f"NewsData({self.name!r}, {len(self.articles)} articles, {len(self.readers)} readers; {parts})"
+        parts = ", ".join(f"{name}: {counted(len(part), 'impression')}" for name, part in self.splits.items())
+        sizes = f"{counted(len(self.articles), 'article')}, {counted(len(self.readers), 'reader')}"
+        return f"NewsData({self.name!r}, {sizes}; {parts})"
 
     @classmethod
     def from_frames(cls, articles: Any, impressions: Any, *, name: str = "frames") -> NewsData:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.progress import counted
+
 
 @dataclass(frozen=True, eq=False)
 class Items:
@@ -50,7 +52,7 @@ class Ratings:
 
     def __repr__(self) -> str:
         """Its size. Nobody's ratings: what is shown in a notebook or a log stays there."""
-        sizes = f"{len(self)} of {len(self.users)} users and {len(self.items)} items"
+        sizes = f"{len(self):,} of {counted(len(self.users), 'user')} and {counted(len(self.items), 'item')}"
         return f"{type(self).__name__}({self.name!r}, {sizes}, from {self.scale[0]:g} to {self.scale[1]:g})"
 
     @classmethod

@@ -13,6 +13,7 @@ import numpy as np
 
 from discreet.data.news import Impressions, NewsData
 from discreet.errors import DiscreetError
+from discreet.progress import counted
 
 
 def split_at(impressions: Impressions, time: int) -> tuple[Impressions, Impressions]:
@@ -30,7 +31,7 @@ def with_validation(data: NewsData, fraction: float = 0.1) -> NewsData:
         raise ValueError(f"fraction must lie between 0 and 1, got {fraction}")
     train = data.splits["train"]
     if len(train) < 2:
-        raise DiscreetError(f"{data.name}: {len(train)} train impressions are too few to cut a validation part off")
+        raise DiscreetError(f"{data.name}: no validation part can be cut off {counted(len(train), 'train impression')}")
     first = min(int(len(train) * (1 - fraction)), len(train) - 1)
     early, late = split_at(train, int(train.time[first]))
     if not len(early):
@@ -68,5 +69,5 @@ def readers_who_train(data: NewsData, count: int | None, half: bool, seed: int) 
     if count is None:
         return data
     if not 1 <= count <= len(data.readers):
-        raise DiscreetError(f"--readers {count}: {data.name} has {len(data.readers)} readers")
+        raise DiscreetError(f"--readers {count}: {data.name} has {counted(len(data.readers), 'reader')}")
     return some_readers(data, count / len(data.readers) - 1e-12, seed)

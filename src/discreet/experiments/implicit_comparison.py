@@ -15,7 +15,7 @@ from discreet.evaluation.recommendation import Scorer, metric_names, recommendat
 from discreet.experiments.cache import MeasurementCache
 from discreet.experiments.implicit_results import RankingComparison, RankingResult
 from discreet.experiments.rating_comparison import Design, Floats, at_vendors
-from discreet.progress import notice
+from discreet.progress import counted, notice
 from discreet.vendors.implicit.holdout import leave_last_out
 from discreet.vendors.implicit.ranking_method import RankingMethod
 from discreet.vendors.partition import Distribution, Fold
@@ -52,7 +52,7 @@ def compare_rankings(
     if not usable.any():
         raise DiscreetError(f"{purchases.name}: no vendor has a user with two items, so nothing can be tested")
     if not usable.all():
-        notice(f"{int((~usable).sum())} vendors are left out: none of their users has two items to test with")
+        notice(f"left out: {counted(int((~usable).sum()), 'vendor')}; no user there has two items to test with")
     results = [
         RankingResult(
             method.name,

@@ -28,7 +28,7 @@ from discreet.methods.method import Method, Scores, State, TrainingTask, with_se
 from discreet.methods.method_registry import has_setting, make_method, plain_settings, setting_names, settings_for
 from discreet.methods.settings import settings_of
 from discreet.privacy.guarantee import Guarantee
-from discreet.progress import LONG_SECONDS, detail, followed_by, in_short, notice, track
+from discreet.progress import LONG_SECONDS, counted, detail, followed_by, in_short, notice, track
 
 
 def variants(names: Sequence[str], settings: Mapping[str, Any], epsilons: Sequence[float]) -> Iterator[Method]:
@@ -82,7 +82,7 @@ def compare(
     todo = [_Job(training, seed, tuple(own), split, beyond) for (training, seed), own in trainings.items()]
     shared = (task, KeptTrainings(cache, keep_states))
     if jobs > 1 and len(todo) > 1:
-        notice(f"{len(todo)} trainings, {min(jobs, len(todo))} at a time; {len(measured)} measured before")
+        notice(f"{counted(len(todo), 'training')}, {min(jobs, len(todo))} at a time; {len(measured)} measured before")
         done = side_by_side(_train_and_measure, shared, todo, min(jobs, len(todo)))
     else:
         done = _one_by_one(shared, todo)

@@ -17,6 +17,7 @@ from discreet.evaluation.uncertainty import Difference
 from discreet.experiments.ranking_results import Comparison, MethodResult
 from discreet.experiments.report import Page
 from discreet.privacy.guarantee import Adjacency, Adversary, Guarantee, Scope, Unit, shown_epsilon
+from discreet.progress import counted
 from discreet.tabular import markdown_line
 
 METRIC_TITLES = {
@@ -137,7 +138,7 @@ def legend(comparison: Comparison) -> str:
     measured = comparison.impressions
     left_out = f" ({measured.left_out:,} without both a click and a non-click left out)" if measured.left_out else ""
     marks = "; ▲▼ paired difference beyond two standard errors" if comparison.reference else ""
-    return f"Mean ± standard error by reader over {len(measured):,} impressions{left_out}{marks}."
+    return f"Mean ± standard error by reader over {counted(len(measured), 'impression')}{left_out}{marks}."
 
 
 def in_words(guarantee: Guarantee | None) -> str:

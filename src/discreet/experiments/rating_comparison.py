@@ -67,7 +67,7 @@ class Design:
 
     def __post_init__(self) -> None:
         if self.vendors < 2:
-            raise DiscreetError(f"{self.vendors} vendors have nobody to share with; give at least 2 vendors")
+            raise DiscreetError(f"give at least 2 vendors, not {self.vendors}; one alone has nobody to share with")
         if self.partitions < 1 or self.folds < 1:
             raise DiscreetError("a comparison needs at least 1 partition and 1 fold")
         if self.reported is not None and not 1 <= self.reported <= self.vendors:

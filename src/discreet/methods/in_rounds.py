@@ -66,8 +66,7 @@ class InRounds(Method):
     epsilon_serving: float | None = None
 
     def __post_init__(self) -> None:
-        if self.model_settings is not None:
-            changed_settings(self.model, self.preset, self.model_settings)
+        changed_settings(self.model, self.preset, self.chosen_model)  # refuses what no such model has
         if self.epsilon_serving is not None and (self.needs.candidate_aware or self.needs.reader_id):
             raise DiscreetError(
                 f"{self.name}: no server can rank with model {self.model}, whose vectors depend on reader and article "

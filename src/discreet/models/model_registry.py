@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_type_hints
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from discreet.models.layers import EntityEmbedding, WordEmbedding
 from discreet.models.news_model import ModelSettings, Needs, NewsModel, TableSizes
 from discreet.models.published import EntitySettings, WordSettings
 from discreet.plugins import Registry
+from discreet.setting_values import checked_value, shown
 
 
 def _check(model: type[NewsModel]) -> None:
@@ -53,14 +54,20 @@ def model_settings(name: str, preset: str = "published", **changes: Any) -> Mode
     Raises:
         DiscreetError: there is no such model, preset or setting, or a value does not fit.
     """
+    return settings_with(name, preset, changes)
+
+
+def settings_with(name: str, preset: str, changes: Mapping[str, Any]) -> ModelSettings:
+    """`model_settings` for changes by any name, as others wrote them."""
     presets = MODELS[name].PRESETS
-    if preset not in presets:
-        raise DiscreetError(f"unknown preset {preset!r}; choose one of {', '.join(presets)}")
+    if preset not in list(presets):  # a list compares and does not hash, whatever others wrote
+        raise DiscreetError(f"unknown preset {shown(preset)}; choose one of {', '.join(presets)}")
     known = {field.name for field in fields(presets[preset])}
     if unknown := sorted(changes.keys() - known):
         raise DiscreetError(f"model {name} has no setting '{unknown[0]}'; it has {', '.join(sorted(known))}")
     kinds = get_type_hints(type(presets[preset]))
-    typed = {key: _typed(name, key, value, kinds[key]) for key, value in changes.items()}
+    typed = {key: checked_value(f"model {name}", key, value, kinds[key]) for key, value in changes.items()}
+    typed |= {key: float(value) for key, value in typed.items() if kinds[key] is float}
     try:
         settings: ModelSettings = replace(presets[preset], **typed)
     except ValueError as error:
@@ -170,17 +177,3 @@ def remake_model(description: Mapping[str, Any]) -> NewsModel:
 
 def _word_tables(model: NewsModel) -> list[tuple[str, WordEmbedding]]:
     return [(name, module) for name, module in model.named_modules() if isinstance(module, WordEmbedding)]
-
-
-def _typed(model: str, setting: str, value: Any, kind: Any) -> Any:
-    """A value as its setting has it; the command line says false for False."""
-    kinds = get_args(kind) or (kind,)
-    if bool in kinds and isinstance(value, str) and value.lower() in ("true", "false"):
-        return value.lower() == "true"
-    if float in kinds and type(value) is int:
-        return float(value)
-    if type(value) not in kinds:
-        names = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}
-        wanted = " or ".join(names[one] for one in kinds if one in names)
-        raise DiscreetError(f"model {model}: {setting} is {wanted}, not '{value}'")
-    return value

@@ -15,6 +15,7 @@ from discreet.aggregation.task import DAY, Per, Task
 from discreet.errors import DiscreetError
 from discreet.privacy.filter import Spent
 from discreet.privacy.guarantee import Guarantee, Scope
+from discreet.progress import counted
 from discreet.protocol.check import limits
 from discreet.serving.learning.model_versions import ModelVersions
 from discreet.serving.learning.quality_estimates import MeasuredWindow, differences, qualities
@@ -226,8 +227,8 @@ def status_lines(status: Mapping[str, Any]) -> list[str]:
     for task in status["tasks"]:
         lost = ", ".join(f"{count} ({_NO_SUM.get(why, why)})" for why, count in task["without_sum"].items()) or 0
         lines.append(
-            f"{task['name']}: {task['collected']} windows learnt from or measured, {task['waiting']} waiting, {lost}"
-            f" without a sum; {task['contributions']} contributions."
+            f"{task['name']}: {counted(task['collected'], 'window')} learnt from or measured,"
+            f" {task['waiting']} waiting, {lost} without a sum; {counted(task['contributions'], 'contribution')}."
         )
     for quality in status["quality"]:
         lines += _quality_lines(quality)
@@ -238,7 +239,8 @@ def status_lines(status: Mapping[str, Any]) -> list[str]:
     if together is not None:
         lines.append(
             f"A reader who takes part in everything pays {Guarantee.from_json(together['year'])}; her device ends it"
-            f" after {together['days_until_cap']} days, at its cap of ε = {together['max_life_epsilon']:g} for life."
+            f" after {counted(together['days_until_cap'], 'day')}, at its cap of"
+            f" ε = {together['max_life_epsilon']:g} for life."
         )
     if status["running"] is not None:
         refused = status["running"]["refused"]
@@ -253,14 +255,15 @@ def _model_line(model: Mapping[str, Any]) -> str:
     if model["latest"] is None:
         return "Model: nothing was learnt yet; public weights serve."
     latest = model["latest"]
-    line = f"Model: version {latest['version'][:12]} after {latest['sums']} sums, of {model['versions']} versions."
+    sums, versions = counted(latest["sums"], "sum"), counted(model["versions"], "version")
+    line = f"Model: version {latest['version'][:12]} after {sums}, of {versions}."
     if model["rolled_back_to"] is not None:
         line += f" ROLLED BACK to {model['rolled_back_to'][:12]}, until 'discreet models lift'."
     return line
 
 
 def _quality_lines(quality: Mapping[str, Any]) -> list[str]:
-    lines = [f"Quality, {quality['windows']} windows, {Guarantee.from_json(quality['guarantee'])}:"]
+    lines = [f"Quality, {counted(quality['windows'], 'window')}, {Guarantee.from_json(quality['guarantee'])}:"]
     for arm in quality["arms"]:
         shown = ", ".join(f"{name} {_shown(arm[name])}" for name in ("auc", "ndcg@10", "clicks"))
         lines.append(f"  {arm['arm']}: {shown} (about {arm['readers']} readers × days with clicks)")

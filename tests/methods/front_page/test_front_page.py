@@ -14,7 +14,6 @@ from discreet.errors import DiscreetError
 from discreet.methods.front_page.history_features import reader_features
 from discreet.methods.front_page.public_articles import PublicArticles
 from discreet.methods.method import TrainingTask
-from discreet.methods.method_registry import method_from_plain
 from discreet.methods.run import Run
 from discreet.privacy.guarantee import Adjacency, Adversary, Scope, Unit
 
@@ -49,10 +48,6 @@ def test_is_saved_and_loaded(news, tmp_path):
     dev = news.splits["dev"]
     assert np.array_equal(run.score(dev), loaded.score(dev, news))
     assert loaded.guarantee == run.guarantee
-
-
-def test_a_run_of_an_earlier_version_is_read():
-    assert method_from_plain("front_page", {"epsilon": 3, "head_quantile": 0.5}) == d.FrontPage(epsilon=3)
 
 
 def test_going_on_from_the_state_is_the_same_as_from_the_beginning(task, news):

@@ -54,6 +54,8 @@ def ratings_world(
     for name, value in (("users", users), ("items", items), ("ratings", ratings)):
         if value < 1:
             raise ValueError(f"{name} must be at least 1, not {value}")
+    if not 0 <= skew < np.inf:
+        raise ValueError(f"skew must be at least 0, not {skew}")
     if ratings > _MAX_SHARE * users * items:
         raise ValueError(f"{ratings} ratings do not fit: at most half of the {users} × {items} pairs can be rated")
     streams = np.random.default_rng(seed).spawn(4)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError
 from discreet.methods.method import State, TrainingTask
+from discreet.progress import counted
 from discreet.text.encode import encode_texts
 from discreet.text.topics import TopicSpace, find_topics
 from discreet.text.word_vectors import unit_rows
@@ -121,7 +122,9 @@ def _topics_for(task: TrainingTask, count: int) -> TopicSpace:
     vectors = task.public_vectors.matrix
     titled = np.flatnonzero(vectors.any(axis=1))
     if len(titled) < count:
-        raise DiscreetError(f"{task.data.name}: {count} topics cannot be found in {len(titled)} titles; set topics")
+        raise DiscreetError(
+            f"{task.data.name}: {count} topics cannot be found in {counted(len(titled), 'title')}; set topics"
+        )
     rng = np.random.default_rng(0)
     shown = task.data.splits["train"].public_shown
     drawn = [rng.choice(some, _TITLES) for some in (titled, shown) if len(some)]

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, install_command
 
 _POLITELY = 5.0
 """How many seconds a process has to end by itself."""
@@ -121,4 +121,4 @@ def require_flower(*, simulation: bool = False) -> None:
     from importlib.util import find_spec
 
     if find_spec("flwr") is None or (simulation and find_spec("ray") is None):
-        raise DiscreetError("Flower is not installed; install Discreet with it: pip install 'discreet[flower]'")
+        raise DiscreetError(f"Flower is not installed; it comes with: {install_command('flower')}")

@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet.blas_threads import one_blas_thread
 from discreet.data.ratings import Ratings
-from discreet.progress import track
+from discreet.progress import counted, track
 from discreet.vendors.gibbs.chain import Chain
 from discreet.vendors.gibbs.fitted import FittedGibbs
 from discreet.vendors.gibbs.prior import ItemPrior
@@ -56,7 +56,7 @@ class GibbsMF:
 
     def in_words(self) -> str:
         """The settings, for whoever reads results."""
-        return f"{self.rank} factors, {self.iterations} iterations"
+        return f"{counted(self.rank, 'factor')}, {counted(self.iterations, 'iteration')}"
 
     def fit(self, ratings: Ratings, *, prior: ItemPrior | None = None, seed: int = 0) -> FittedGibbs:
         """Sample the posterior. The same seed gives the same model, whatever the number of threads (numba's)."""
