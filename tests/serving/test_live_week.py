@@ -36,6 +36,7 @@ def test_devices_read_for_two_days_and_sums_tell_how_good_it_was(tmp_path, monke
         assert [day.contributions for day in told] == [DEVICES * (a_day + 1)] * DAYS  # popularity, and quality once
         assert sum(day.visits for day in told) == len(paper.visits.time)
         assert [arm.arm.partition("/")[2] for arm in week.arms] == ["public", "learnt"]
+        assert sum(arm.clicks.mean for arm in week.arms) > 0.2  # readers open what they are shown
 
         head = {"Authorization": f"Bearer {TOKEN}"}
         status = httpx.get(f"{site.address}/v1/admin/status", headers=head).json()

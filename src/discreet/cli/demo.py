@@ -49,6 +49,7 @@ def demo(
 
     Example: discreet demo --no-serve
     """
+    check_folder(out / "served", overwrite=True, own=("*",))
     from discreet.aggregation.task import DAY
     from discreet.data.synthetic.local_paper import local_paper
     from discreet.experiments.live_week.live_devices import DeviceProcess
@@ -56,7 +57,6 @@ def demo(
     from discreet.experiments.live_week.played_week import DEMO_TERMS, play_week
     from discreet.serving.addresses import listen
 
-    check_folder(out / "served", overwrite=True, own=("*",))
     listener = listen("127.0.0.1", 0 if no_serve else port)
     shutil.rmtree(out / "served", ignore_errors=True)
     today, token = int(time.time()) // DAY * DAY, secrets.token_hex(16)

@@ -68,9 +68,10 @@ class LiveDevices:
             self._now = float(time)
             client = self._clients[reader]
             client.take_from(self._first)
-            shown = [one.article.id for one in client.front(_SHOWN).articles]
-            for article in self._paper.opened(reader, shown, time, self._rng):
-                client.clicked(article)
+            ids = (one.article.id for one in client.front(_SHOWN).articles)
+            shown = {name.partition(":")[2]: name for name in ids}  # the feed's name stands before the paper's
+            for article in self._paper.opened(reader, list(shown), time, self._rng):
+                client.clicked(shown[article])
         return int(last - first)
 
     def contribute(self, now: float) -> int:
