@@ -63,6 +63,7 @@ OTHERS = [
         for method in (DPALS, AdaDPALS, FeatureDPALS, FMF, Liu, CMF, Hua, DPIALS)
         for epsilon in (0.5, 8)
     ),
+    Hua(epsilon=200, vector_bound=0.3, sweeps=3, vector_prior=30),
     FMF(epsilon=2, **VERTICAL),
     FMF(epsilon=2, level=Level.RATING, ridge=LOOSE),
     FMF(epsilon=2, calibration="paper", level=Level.RATING, ratings_per_user=3, ridge=LOOSE, for_users=USERS),
