@@ -48,7 +48,7 @@ AT_BOUNDS = [
     Liu(epsilon=0.1, ratings_per_user=3, rounds=replace(USERS, **COLD)),
     CMF(epsilon=0.1, rounds=replace(RATINGS, **COLD)),
     Hua(epsilon=2, vector_bound=0.02),
-    Hua(epsilon=2, vector_bound=0.02, sweeps=3),
+    Hua(epsilon=200, vector_bound=0.02, sweeps=3),
     DPAverages(epsilon=2),
     DPAverages(epsilon=2, unit=Unit.USER, ratings_per_user=3),
     Sharing(epsilon=5),
@@ -63,6 +63,7 @@ OTHERS = [
         for method in (DPALS, AdaDPALS, FeatureDPALS, FMF, Liu, CMF, Hua, DPIALS)
         for epsilon in (0.5, 8)
     ),
+    Hua(epsilon=200, vector_bound=0.3, sweeps=3, vector_prior=30),
     FMF(epsilon=2, **VERTICAL),
     FMF(epsilon=2, level=Level.RATING, ridge=LOOSE),
     FMF(epsilon=2, calibration="paper", level=Level.RATING, ratings_per_user=3, ridge=LOOSE, for_users=USERS),
@@ -73,12 +74,14 @@ OTHERS = [
 """As they are usually set, and as published with the true ε: it is an upper bound."""
 
 
-def vendors_of(method):
+def vendors_of(method, kind):
+    """Vendors whose users rate everything as the best and the worst, or everything alike."""
     parts = []
     for number in range(4):
         made = random_ratings(number, users=5, items=7, density=0.8)
-        extreme = np.where(np.arange(len(made)) % 2 == 0, 1.0, 5.0).astype(np.float32)
-        parts.append(replace(made, value=extreme, users=[f"{number}-{user}" for user in made.users]))
+        value = 3.0 if kind == "alike" else np.where(np.arange(len(made)) % 2 == 0, 1.0, 5.0)
+        value = np.full(len(made), value, np.float32)
+        parts.append(replace(made, value=value, users=[f"{number}-{user}" for user in made.users]))
     if getattr(method, "distribution", None) is Distribution.VERTICAL:
         return partition(parts[0], 2, distribution=Distribution.VERTICAL)
     if isinstance(method, DPIALS | RankingSharing):
@@ -93,7 +96,7 @@ def neighbours(vendors, unit):
     elif unit is Unit.RATING:
         changed = [without_rating(own, number) for number in range(0, len(own), 3)]
     else:
-        changed = [with_value(own, number, 6 - float(own.value[number])) for number in range(0, len(own), 3)]
+        changed = [with_value(own, number, 1.0 if own.value[number] > 1 else 5.0) for number in range(0, len(own), 3)]
     return [[each, *others] for each in changed]
 
 
@@ -143,10 +146,10 @@ def cost(method, vendors):
     return promised, worst, gaussians
 
 
-def check(method, least, monkeypatch):
+def check(method, least, monkeypatch, kind="extreme"):
     monkeypatch.setattr(plan, "directions_worth", lambda *_: 2)
-    vendors = vendors_of(method)
-    promised, worst, gaussians = cost(method, vendors)
+    promised, worst, gaussians = cost(method, vendors_of(method, kind))
+    assert promised.claimed_epsilon is not None or promised.epsilon == method.epsilon
     if not gaussians:
         assert least <= worst <= 1 + 1e-9
         return
@@ -170,9 +173,10 @@ def test_somebody_needs_all_of_the_noise_and_nobody_more(method, monkeypatch):
     check(method, 0.97, monkeypatch)
 
 
-@pytest.mark.parametrize("method", OTHERS, ids=lambda method: f"{method.name} {method.epsilon}")
-def test_nobody_moves_what_is_released_by_more_than_the_noise_is_for(method, monkeypatch):
-    check(method, 0.0, monkeypatch)
+@pytest.mark.parametrize("kind", ["extreme", "alike"])
+@pytest.mark.parametrize("method", [*OTHERS, *AT_BOUNDS], ids=lambda method: f"{method.name} {method.epsilon}")
+def test_nobody_moves_what_is_released_by_more_than_the_noise_is_for(method, kind, monkeypatch):
+    check(method, 0.0, monkeypatch, kind)
 
 
 @pytest.mark.parametrize("registry", [METHODS, RANKING_METHODS])
