@@ -84,6 +84,7 @@ def test_what_is_held_is_named_and_costs_no_body(opened: tuple[ChangingSite, Any
 @pytest.mark.parametrize("event", ["visibilitychange", "pageshow"])
 def test_a_page_that_is_shown_again_looks_at_once(opened: tuple[ChangingSite, Any], event: str) -> None:
     site, page = opened
+    page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 2)  # no drawn time comes
     gone = page.evaluate(SHOWN)[0]
     site.take_down(gone)
     where = "document" if event == "visibilitychange" else "window"
