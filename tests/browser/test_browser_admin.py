@@ -118,6 +118,8 @@ def test_the_operators_page(browser: Any, site: str, tmp_path: Path) -> None:
             page.set_viewport_size({"width": width, "height": 844})
             assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
             assert page.evaluate(BROKEN_WORDS) == []
+            sections = "(all) => all.filter((one) => one.scrollWidth > one.clientWidth).length"
+            assert page.locator("#shown section").evaluate_all(sections) == 0
         page.set_viewport_size({"width": 390, "height": 844})
         assert page.evaluate("document.documentElement.scrollHeight") < 4000
         page.get_by_role("button", name="Forget the token").click()

@@ -43,13 +43,17 @@ def opened(browser: Any) -> Iterator[tuple[ChangingSite, Any]]:
     with changing_site(browser) as (site, context):
         page = context.new_page()
         page.clock.install()
+        page.add_init_script(DELAYS)
         page.goto(f"{ORIGIN}/story/open")
         page.evaluate(ELEMENT, {"limit": "12"})
         yield site, page
 
 
-def shows(page: Any, expected: list[str]) -> None:
-    page.wait_for_function(f"(expected) => JSON.stringify(({SHOWN})()) === JSON.stringify(expected)", arg=expected)
+def forward(page: Any) -> None:
+    """Until the page has looked again, and waits for the next time."""
+    before = len(page.evaluate("delays"))
+    page.clock.fast_forward(LONGEST)
+    page.wait_for_function("(count) => delays.length > count", arg=before)
 
 
 def test_a_takedown_and_a_correction_reach_an_open_page(opened: tuple[ChangingSite, Any]) -> None:
@@ -58,8 +62,7 @@ def test_a_takedown_and_a_correction_reach_an_open_page(opened: tuple[ChangingSi
     gone, corrected = before[2], next(one for one in site.articles if one["id"] == before[4])
     corrected["title"] = "The corrected title"
     site.take_down(gone)
-    page.clock.fast_forward(LONGEST)
-    page.wait_for_function(f"(name) => !({SHOWN})().includes(name)", arg=gone)
+    forward(page)
     after = page.evaluate(SHOWN)
     assert after[:11] == [name for name in before if name != gone]
     assert len(after) == 12
@@ -69,11 +72,8 @@ def test_a_takedown_and_a_correction_reach_an_open_page(opened: tuple[ChangingSi
 def test_what_is_held_is_named_and_costs_no_body(opened: tuple[ChangingSite, Any]) -> None:
     site, page = opened
     first = len(site.asked)
-    for number in range(1, 4):
-        page.clock.fast_forward(LONGEST)
-        page.wait_for_function(
-            f"(number) => (({{ status, times = 1 }}) => status === 204 && times === number)({SENT}.at(-1))", arg=number
-        )
+    for _ in range(3):
+        forward(page)
     assert site.asked[first:] == [("/v1/model", 204), ("/v1/catalogue", 204)] * 3
     log = page.evaluate(f"() => {SENT}")
     assert [entry["times"] for entry in log if entry["status"] == 204] == [3, 3]
@@ -84,6 +84,7 @@ def test_what_is_held_is_named_and_costs_no_body(opened: tuple[ChangingSite, Any
 @pytest.mark.parametrize("event", ["visibilitychange", "pageshow"])
 def test_a_page_that_is_shown_again_looks_at_once(opened: tuple[ChangingSite, Any], event: str) -> None:
     site, page = opened
+    page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 2)  # no drawn time comes
     gone = page.evaluate(SHOWN)[0]
     site.take_down(gone)
     where = "document" if event == "visibilitychange" else "window"
@@ -95,7 +96,7 @@ def test_new_articles_wait_until_the_reader_asks(opened: tuple[ChangingSite, Any
     site, page = opened
     before = page.evaluate(TOPS)
     site.articles.insert(0, {**site.articles[0], "id": "new", "title": "News", "url": f"{ORIGIN}/story/new"})
-    page.clock.fast_forward(LONGEST)
+    forward(page)
     button = page.get_by_role("button", name="Show what is new")
     button.wait_for()
     assert page.evaluate(TOPS) == before
@@ -117,8 +118,7 @@ def test_clicks_neither_ask_nor_move_the_times(browser: Any) -> None:
             page.evaluate(CLICK_FIVE)
             assert len(site.asked) == asked
             assert len(page.evaluate("delays")) == cycle
-            page.clock.fast_forward(LONGEST)
-            page.wait_for_function("(count) => delays.length === count", arg=cycle + 1)
+            forward(page)
             assert len(site.asked) == asked + 2
         delays = page.evaluate("delays")
         assert all(30_000 <= delay <= LONGEST for delay in delays)
@@ -129,6 +129,7 @@ def test_the_page_follows_too(browser: Any) -> None:
     with changing_site(browser) as (site, context):
         page = context.new_page()
         page.clock.install()
+        page.add_init_script(DELAYS)
         page.goto(f"{ORIGIN}/")
         page.wait_for_selector("html[data-ready]")
         opened = page.locator("#articles > li").nth(1)
@@ -139,7 +140,7 @@ def test_the_page_follows_too(browser: Any) -> None:
         before = page.locator("#articles > li").evaluate_all(IDS)
         site.take_down(before[2])
         site.take_down(str(name))
-        page.clock.fast_forward(LONGEST)
+        forward(page)
         page.wait_for_function(WITHOUT, arg=before[2])
         page.locator("#reader").wait_for(state="hidden")
         after = page.locator("#articles > li").evaluate_all(IDS)

@@ -97,6 +97,13 @@ def test_no_list_of_one_section_or_of_old_articles_alone() -> None:
     assert found[:4] == [0, 1, 2, 3]
 
 
+def test_places_are_kept_for_new_articles_of_the_section_that_is_read() -> None:
+    """All the new ones are of it, and so are the best: older ones of it must leave them the places that it may have."""
+    sections = ["sports"] * 50 + ["news", "food", "music"] * 40 + ["sports"] * 30
+    found = FirstPage().arranged(range(200), sections, [*range(200)])[:12]
+    assert [a for a in found if sections[a] == "sports"] == [180, 181, 182, 183]
+
+
 def test_limits_that_cannot_be_meant_are_refused() -> None:
     for wrong in (
         {"places": -1},
