@@ -205,6 +205,10 @@ def test_a_feed_that_is_followed_no_more_decides_no_more(catalogue):
     catalogue.follow(RIVAL)
     assert catalogue.kept.state(feed_name(RIVAL)).digest == "", "it is read anew"
     assert catalogue.read(RIVAL, ("1", ONE, "Harbour")) == {ONE: "Harbour"}
+    catalogue.follow(RIVAL, HONEST)
+    assert catalogue.read(HONEST, ("1", ONE, "Pier")) == {ONE: "Pier"}
+    catalogue.follow(RIVAL)
+    assert catalogue.read(RIVAL, ("1", ONE, "Harbour")) == {ONE: "Harbour"}
 
 
 @pytest.mark.parametrize("state", [EXPIRED, DELETED])
@@ -215,7 +219,8 @@ def test_what_was_taken_down_by_its_address_stays_down(catalogue, state, name):
     for feed in (HONEST, LIAR):
         assert catalogue.read(feed, ("1", f"{ONE}?fbclid=1", "Again"), ("2", TWO, "Market")) == {TWO: "Market"}
     catalogue.read(LIAR, ("2", TWO, "Market"))
-    catalogue.read(HONEST, ("2", TWO, "Market"), later=2 * KEEP)
+    for _ in range(3):
+        catalogue.read(HONEST, ("2", TWO, "Market"), later=2 * KEEP)
     assert catalogue.read(HONEST, ("1", ONE, "Harbour"), ("2", TWO, "Market"), later=2 * KEEP) == {TWO: "Market"}
 
 
@@ -254,8 +259,12 @@ def test_what_was_put_in_by_hand_is_changed_by_hand_alone(catalogue):
 
 
 def test_an_address_twice_in_what_is_put_in_is_one_article(catalogue):
-    catalogue.add(("N1", ONE, "Harbour"), ("N2", f"{ONE}#b", "Harbour again"), (TWO, "", "Market"))
+    catalogue.add(("N1", ONE, "Harbour"), ("N2", f"{ONE}#b", "Harbour again"), (f"{TWO}#old", f"{TWO}#new", "Market"))
     assert catalogue.ids() == {"N1", TWO}
+    catalogue.add(("N1", TWO, "Market, by another name"))
+    assert resolve(catalogue.store, ["N1", TWO]) == {"N1": "N1", TWO: TWO}, (
+        "a name that an article has is not another's"
+    )
     catalogue.read(LIAR, ("N1", "https://liar.example/N1", "Casino"), ("N2", "", "Casino"))
     assert resolve(catalogue.store, ["N1", "N2"]) == {"N1": "N1", "N2": "N1"}
 

@@ -107,11 +107,12 @@ def test_other_forms_of_an_address_are_judged_as_what_they_resolve_to(site, netw
 
 
 def test_redirects_between_public_addresses_are_followed(site, network):
-    network.names = {"feeds.example": [[PUBLIC]], "cdn.example": [[OTHER]]}
-    site.to = "http://cdn.example:PORT/feed.xml"
-    found = got(site, "feeds.example", "moved", may_be_private=False)
-    assert (found.body, found.is_private) == (site.body, False)
-    assert network.dialed == [PUBLIC, OTHER]
+    for place in (OTHER, "64:ff9b::5db8:d822"):  # the second is PUBLIC, where a network has IPv6 alone
+        network.names, network.dialed = {"feeds.example": [[PUBLIC]], "cdn.example": [[place]]}, []
+        site.to = "http://cdn.example:PORT/feed.xml"
+        found = got(site, "feeds.example", "moved", may_be_private=False)
+        assert (found.body, found.is_private) == (site.body, False)
+        assert network.dialed == [PUBLIC, place]
 
 
 def test_a_name_that_changes_its_address_after_the_check_gains_nothing(site, network):
@@ -168,18 +169,20 @@ def test_a_feed_that_was_public_is_not_read_from_a_private_address(site, network
     assert network.dialed == []
 
 
-def test_where_a_feed_was_first_counts_for_as_long_as_it_is_followed(site, network, database):
+@pytest.mark.parametrize(("first", "is_private"), [(PUBLIC, False), ("10.0.0.5", True)])
+def test_where_a_feed_was_first_counts_for_as_long_as_it_is_followed(site, network, database, first, is_private):
     store, now = ServerStore(open_engine(database)), 1_794_000_000
     url = f"http://feeds.example:{site.port}/feed.xml"
-    for places, allowed in ([PUBLIC], True), (["10.0.0.5"], False), ([OTHER], True):
-        network.names, network.dialed, now = {"feeds.example": [places]}, [], now + 600
+    for place in (first, "10.0.0.5", OTHER, "10.0.0.5"):
+        network.names, network.dialed, now = {"feeds.example": [[place]]}, [], now + 600
         feeds = Feeds(store, FeedSettings((url,)), clock=lambda now=now: now, reader=read_feed)
-        if allowed:
+        if is_private or place != "10.0.0.5":
             feeds.read(url)
         else:
             with pytest.raises(FetchError, match="no address of the public internet"):
                 feeds.read(url)
-        assert network.dialed == (places if allowed else [])
+            assert network.dialed == []
+        site.body = rss(f"A {now}")
     store.close()
 
 

@@ -6,6 +6,7 @@ WRITTEN = [
     "http://news.example/a/b?id=7&x=%C3%BC",
     "https://news.example:443/a/b?id=7&x=%C3%BC",
     "http://news.example:80/a/b?id=7&x=%C3%BC",
+    "http://news.example:443/a/b?id=7&x=%C3%BC",
     "https://news.example./a/b?id=7&x=%C3%BC",
     "https://news.example/a/./c/../b?id=7&x=%C3%BC",
     "https://news.example/%61/b?id=7&x=%c3%bc",

@@ -184,7 +184,7 @@ class ServerStore:
         """Let articles that have expired wait to be listed again as they were."""
         with self.engine.begin() as connection:
             for part in parts_of(ids):
-                _wait_again(connection, (articles.c.state == EXPIRED) & articles.c.id.in_(part))
+                _wait_again(connection, articles.c.id.in_(part))
             _require_room(connection)
 
     def waiting(self, limit: int) -> list[tuple[int, Waiting]]:

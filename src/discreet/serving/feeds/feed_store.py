@@ -124,7 +124,6 @@ class FeedStore:
         rows = {article: _row(_BY_HAND, article, one, 0, now) for article, one in zip(ids, new, strict=True)}
         with self._engine.begin() as connection:
             self._write(connection, list(rows.values()))
-            self._decides(connection, _BY_HAND, list(rows))
 
     def take(self, address: str, found: Sequence[NewArticle], now: int, *, whole: bool) -> int:
         """Bring the catalogue up to date with a feed; how many articles are new, changed, or back.
