@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -12,6 +13,7 @@ from discreet.aggregation.dap.collection import CollectionJobs
 from discreet.aggregation.dap.leader import Leader, Upload
 from discreet.aggregation.dap.leader_store import LeaderStore
 from discreet.aggregation.dap.messages import ReportError
+from discreet.aggregation.dap.retention import ClockWatch
 from discreet.database.queue_batches import batches
 from discreet.errors import DiscreetError
 
@@ -84,6 +86,7 @@ class Worker:
         """How many reports were refused since the start, by reason."""
         self.reached: dict[str, bool] = {}
         """Of each task, whether its helper answered the last time."""
+        self.clock = ClockWatch(leader.clock_problem, log)
         self.collections = CollectionJobs(leader, self.wake)
         self.intake = Intake(leader.store, log)
         self._leader, self._seconds, self._keep_seconds, self._log = leader, seconds, keep_seconds, log
@@ -120,14 +123,14 @@ class Worker:
                 self._log("warning", f"the helper of task {agreement.task.name} could not be asked")
 
     def _work(self) -> None:
-        forgot = -_FORGET_EVERY
+        due = time.monotonic()  # the clock may be wrong
         while not self._stopped.is_set():
             try:
+                self.clock.look()
                 if self.leads():
-                    now = self._leader.sealing.clock()
-                    if now - forgot >= _FORGET_EVERY:
+                    if time.monotonic() >= due:
                         self._leader.forget(self._keep_seconds)
-                        forgot = now
+                        due = time.monotonic() + _FORGET_EVERY
                     self.step()
             except Exception as error:  # whatever it was, the next round may do better
                 self._log("error", f"work for the helper failed ({type(error).__name__})")
