@@ -195,6 +195,7 @@ def test_a_clock_that_is_wrong_for_a_while_loses_nothing(days, restarted, tmp_pa
     assert site.collect().values.tolist() == [1, 2, 0]
     site.clock.now = after(1)
     assert site.collect(1).values.tolist() == [0, 0, 2]
+    assert site.leader.store.newest(1) == site.helper.store.newest(1) == site.agreement.time_of(1)
     site.close()
 
 

@@ -134,7 +134,7 @@ def test_a_clock_that_is_wrong_for_a_while_loses_no_window_and_no_sum(tmp_path, 
     learner._clock, learner._collector = lambda: right + WINDOW, collector
     learner.learn()
     assert [used.closed.window for used in learner._store.used()] == [0, 1]
-    learner._store.forget(int(right + WINDOW), WINDOW // 2)
+    learner._store.forget(WINDOW // 2)
     assert [used.closed.window for used in learner._store.used()] == [1], "what is old is deleted"
 
 

@@ -137,7 +137,7 @@ class WindowLearner:
         for name in self._tasks:
             while not self._stop.is_set() and self._updater.ready and self._leads() and self._learn_next(name):
                 pass
-        self._store.forget(int(self._clock()), KEPT_SECONDS)
+        self._store.forget(KEPT_SECONDS)
 
     def _learn_next(self, name: str) -> bool:
         """Use the sum of a task's next window; False if there is none yet."""
