@@ -214,17 +214,16 @@ def test_the_past_is_forgotten_every_hour_whatever_the_clock_does(site):
     rounds, forgot, begin = [(0.0, 0), (10.0, 60 * 86_400), (3700.0, 3700)], [], site.clock.now
 
     def leads():
-        site.worker.wake()
         monotonic.return_value, ahead = rounds.pop(0)
         site.clock.now = begin + ahead
         if not rounds:
             site.worker._stopped.set()
         return True
 
-    site.worker.leads = leads
+    site.worker.leads, site.worker._seconds = leads, 0
     site.leader.forget = lambda _: forgot.append(monotonic.return_value)
     with mock.patch("discreet.aggregation.dap.worker.time.monotonic", return_value=0.0) as monotonic:
-        site.worker._work()
+        site.worker._tidy()
     assert forgot == [0.0, 3700.0]
 
 
