@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from unittest import mock
 
 import pytest
 from dap_site import COLLECTOR_TOKEN, LEADER, LEADER_TOKEN, START, WINDOW, LocalPeer, Site, example_task
@@ -16,6 +17,7 @@ from discreet.aggregation.dap import tables
 from discreet.aggregation.dap.client import ReportRefusedError
 from discreet.aggregation.dap.hpke import generate_key
 from discreet.aggregation.dap.problems import ProblemType, encode_id
+from discreet.aggregation.dap.retention import ClockWatch
 from discreet.aggregation.dap.transport import PeerError
 from discreet.errors import DiscreetError
 
@@ -145,10 +147,12 @@ def test_old_windows_are_forgotten_for_ever(site):
     site.worker.step()
     job = next(body for method, url, body in sent if method == "POST" and url.endswith("aggregation_jobs"))
     site.clock.now = START + 40 * WINDOW
+    site.upload(2, 39)
+    site.worker.step()
     site.leader.forget(WINDOW)
     site.helper.forget(WINDOW)
     for store in (site.leader.store, site.helper.store):
-        assert rows(store, tables.seen) == rows(store, tables.buckets) == 0
+        assert rows(store, tables.seen) == rows(store, tables.buckets) == 1, "of the newest window"
     site.clock.now = after()  # a clock that is set back brings nothing back
     site.leader.forget(WINDOW)
     with pytest.raises(ReportRefusedError, match="report_dropped"):
@@ -157,6 +161,70 @@ def test_old_windows_are_forgotten_for_ever(site):
     assert {one.report_error for one in response.verify_resps} == {m.ReportError.REPORT_DROPPED}
     with pytest.raises(PeerError, match="batchInvalid"):
         site.collect()
+
+
+@pytest.mark.parametrize("days", [60, 31, -60, 40 * 365])
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_clock_that_is_wrong_for_a_while_loses_nothing(days, restarted, tmp_path, databases):
+    """Leader and helper have one wrong clock, in a running process or at a start, and both forget by it."""
+    site = Site(tmp_path, databases=databases)
+    for value in (0, 1, 1):
+        site.upload(value)
+    site.clock.now = after()
+    site.upload(2, 1)
+    site.worker.step()
+    assert site.leader.clock_problem() == site.helper.clock_problem() == ""
+    right = site.clock.now
+    site.clock.now += days * 86_400
+    if restarted:
+        site.close()
+        site = Site(tmp_path, clock=site.clock, keys=site.keys, databases=databases)
+    site.worker.clock.look()
+    site.worker.step()
+    for party in (site.leader, site.helper):
+        party.forget(30 * 86_400)
+        assert ("ahead" if days > 0 else "behind") in party.clock_problem()
+    assert site.worker.clock.problem == site.leader.clock_problem()
+    for app in (site.leader_app, site.helper_app):
+        assert TestClient(app).get("/readyz").json() == {"ready": True, "why": "", "clock": site.worker.clock.problem}
+    site.clock.now = right
+    site.worker.clock.look()
+    assert site.worker.clock.problem == ""
+    assert TestClient(site.helper_app).get("/readyz").json() == {"ready": True, "why": ""}
+    site.upload(2, 1)
+    assert site.collect().values.tolist() == [1, 2, 0]
+    site.clock.now = after(1)
+    assert site.collect(1).values.tolist() == [0, 0, 2]
+    assert site.leader.store.newest(1) == site.helper.store.newest(1) == site.agreement.time_of(1)
+    site.close()
+
+
+def test_a_clock_that_looks_wrong_is_logged_once_and_when_it_is_well_again():
+    found, logged = iter(["", "ahead by 60.0 days", "ahead by 60.1 days", "", ""]), []
+    watch = ClockWatch(lambda: next(found), lambda level, event: logged.append(event))
+    for problem in ("", "ahead by 60.0 days", "ahead by 60.1 days", "", ""):
+        watch.look()
+        assert watch.problem == problem
+    assert logged[:1] == ["ahead by 60.0 days"]
+    assert len(logged) == 2
+
+
+def test_the_past_is_forgotten_every_hour_whatever_the_clock_does(site):
+    """A round now, one with a clock far ahead, one an hour after the first."""
+    rounds, forgot, begin = [(0.0, 0), (10.0, 60 * 86_400), (3700.0, 3700)], [], site.clock.now
+
+    def leads():
+        monotonic.return_value, ahead = rounds.pop(0)
+        site.clock.now = begin + ahead
+        if not rounds:
+            site.worker._stopped.set()
+        return True
+
+    site.worker.leads, site.worker._seconds = leads, 0
+    site.leader.forget = lambda _: forgot.append(monotonic.return_value)
+    with mock.patch("discreet.aggregation.dap.worker.time.monotonic", return_value=0.0) as monotonic:
+        site.worker._tidy()
+    assert forgot == [0.0, 3700.0]
 
 
 def test_new_keys(tmp_path):

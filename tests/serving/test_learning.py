@@ -120,6 +120,24 @@ def test_a_window_with_an_impossible_sum_teaches_nothing(tmp_path, place, value)
     assert np.ptp(learnt[0]) > 0.1
 
 
+@pytest.mark.parametrize("days", [60, 31, -60])
+def test_a_clock_that_is_wrong_for_a_while_loses_no_window_and_no_sum(tmp_path, days):
+    _, learner = small_learner(tmp_path)
+    learner.learn()
+    right = START + 2 * WINDOW + 1.0
+    learner._clock = lambda: right
+    learner.close_windows()
+    collector, learner._collector = learner._collector, None
+    learner._clock = lambda: right + days * 86_400
+    learner.learn()
+    assert [used.closed.window for used in learner._store.used()] == [0]
+    learner._clock, learner._collector = lambda: right + WINDOW, collector
+    learner.learn()
+    assert [used.closed.window for used in learner._store.used()] == [0, 1]
+    learner._store.forget(WINDOW // 2)
+    assert [used.closed.window for used in learner._store.used()] == [1], "what is old is deleted"
+
+
 def test_two_servers_of_one_database_use_a_sum_once(tmp_path):
     service, one = small_learner(tmp_path)
     _, other = small_learner(tmp_path)

@@ -5,7 +5,7 @@ import time
 from functools import partial
 
 from dap_processes import Deployment
-from dap_site import LocalPeer
+from dap_site import LocalPeer, Site
 from served_world import small_service
 from starlette.testclient import TestClient
 from sums_tools import Reader
@@ -16,10 +16,11 @@ from discreet.aggregation.dap.config import read_config
 from discreet.edge.reader.http_client import HttpReply
 from discreet.edge.reader.sums import Floors
 from discreet.edge.reader.sums.sums_client import TaskClient
-from discreet.serving.aggregation import mount_leader, open_leader
+from discreet.serving.aggregation import Aggregator, mount_leader, open_leader
 from discreet.serving.endpoints import create_app
 from discreet.serving.limits import ServerLimits
 from discreet.serving.public_tasks import publish_cells, publish_window_cells
+from discreet.serving.status import Running, status_lines
 
 
 def test_a_served_run_with_its_leader(tmp_path):
@@ -43,6 +44,28 @@ def test_a_served_run_with_its_leader(tmp_path):
             assert (found.values.tolist(), found.contributions) == ([1, 0, 1], 2)
     finally:
         deployment.stop()
+
+
+def test_what_speaks_against_the_clock_is_shown(tmp_path):
+    service, site = small_service(tmp_path), Site(tmp_path)
+    service.updater.step()
+    leader = Aggregator(site.leader_app, print, print, [site.task], worker=site.worker)
+    service.running = lambda: Running([site.task], {}, leader.health())
+    site.upload(0)
+    site.worker.step()
+    with TestClient(create_app(service, ServerLimits(rate=0))) as server:
+        for days, told in ((0, {}), (60, "ahead"), (-60, "behind")):
+            site.clock.now += days * 86_400
+            site.worker.clock.look()
+            site.clock.now -= days * 86_400
+            ready = server.get("/readyz")
+            assert ready.status_code == 200, "whoever has no reports for a day serves all the same"
+            assert ("clock" in ready.json()) == bool(days)
+            if days:
+                assert told in ready.json()["clock"]
+                lines = status_lines(service.status({}))
+                assert f"clock: {site.worker.clock.problem}." in lines
+    site.close()
 
 
 def test_devices_are_told_the_tasks_and_their_cells(tmp_path):

@@ -22,6 +22,7 @@ from discreet.aggregation.dap.config import Config
 from discreet.aggregation.dap.http_app import Admission, helper_app, leader_app
 from discreet.aggregation.dap.messages import CollectionJobReq, CollectionJobResp
 from discreet.aggregation.dap.problems import DapProblem
+from discreet.aggregation.dap.retention import ClockWatch
 from discreet.aggregation.dap.transport import POLL_SECONDS, PeerError
 from discreet.aggregation.dap.worker import Worker
 from discreet.aggregation.task import Task
@@ -37,7 +38,7 @@ from discreet.serving.refusal import RequestRefusal
 PREFIX = "/dap"
 MAX_JOB_BODY = 16 << 20
 _DAY = 86_400
-_FORGET_SECONDS = 3600.0
+_FORGET_SECONDS, _CHECK_SECONDS = 3600.0, 60.0
 _POLL_SECONDS = 0.2
 
 
@@ -72,6 +73,7 @@ class Aggregator:
         reached = self.worker.reached
         return {
             "leader": "serving",
+            **({"clock": self.worker.clock.problem} if self.worker.clock.problem else {}),
             **{
                 f"helper of {task.name}": {True: "answers", False: "does not answer", None: "was not asked yet"}[
                     reached.get(task.name)
@@ -101,15 +103,18 @@ def open_leader(config: Config, proxies: Proxies | None = None, admit: Admission
 def open_helper(config: Config) -> Aggregator:
     """The helper of a configuration file."""
     helper = config.helper()
-    stopped = threading.Event()
+    stopped, clock = threading.Event(), ClockWatch(helper.clock_problem, log)
 
     def forget() -> None:
-        while not stopped.is_set():
+        due = time.monotonic()  # the clock may be wrong
+        while not stopped.wait(_CHECK_SECONDS if time.monotonic() < due else 0):
             try:
-                helper.forget(config.keep_seconds)
+                clock.look()
+                if time.monotonic() >= due:
+                    due = time.monotonic() + _FORGET_SECONDS
+                    helper.forget(config.keep_seconds)
             except Exception as error:  # the next hour may do better
                 log_seldom("error", "old data was not deleted", cause=type(error).__name__)
-            stopped.wait(_FORGET_SECONDS)
 
     def close() -> None:
         stopped.set()

@@ -188,7 +188,8 @@ def _operations(service: Service, metrics: Metrics) -> APIRouter:
     async def readyz() -> Response:
         """Whether there is a catalogue to rank and a database to write to."""
         why = await readiness.why_not()
-        return JSONResponse({"ready": not why, "why": why}, 503 if why else 200)
+        clock = service.running().aggregators.get("clock")
+        return JSONResponse({"ready": not why, "why": why, **({"clock": clock} if clock else {})}, 503 if why else 200)
 
     @router.get("/metrics", response_class=PlainTextResponse)
     async def show_metrics() -> Response:

@@ -141,6 +141,15 @@ class Store:
         connection.execute(insert(collected).values(task=task, time=time))
         connection.execute(delete(buckets).where((buckets.c.task == task) & (buckets.c.time == time)))
 
+    def newest(self, task: int) -> int | None:
+        """The latest time of which a report was counted; both aggregators have verified it. None if there is none."""
+        with self.engine.connect() as connection:
+            times = [
+                connection.execute(select(func.max(table.c.time)).where(table.c.task == task)).scalar()
+                for table in (buckets, collected)
+            ]
+        return max((int(time) for time in times if time is not None), default=None)
+
     def sweep(self, task: int) -> None:
         """Delete the ids of reports that are too old or collected: such reports are refused for that already.
 

@@ -32,6 +32,7 @@ from discreet.aggregation.dap.messages import (
     strictly_increasing,
 )
 from discreet.aggregation.dap.problems import DapProblem, ProblemType
+from discreet.aggregation.dap.retention import clock_problem, forget_old
 from discreet.aggregation.dap.shares import Sealing
 from discreet.aggregation.dap.tables import answers
 from discreet.aggregation.prio3 import VerifierInput
@@ -135,10 +136,12 @@ class Helper:
         self._delete(task_id, key, _SHARE)
 
     def forget(self, seconds: float) -> None:
-        """Delete what is about windows that ended so long ago, and the ids of what was collected."""
-        for agreement, task in self.tasks.values():
-            self.store.forget(task, int(self.sealing.clock() - seconds) // agreement.task.window_seconds)
-            self.store.sweep(task)
+        """Delete what is about windows that ended so long before the newest one."""
+        forget_old(self.store, self.tasks.values(), self.sealing.clock(), seconds)
+
+    def clock_problem(self) -> str:
+        """What speaks against the clock; empty where nothing does."""
+        return clock_problem(self.store, self.tasks.values(), self.sealing.clock())
 
     def _task(self, task_id: bytes) -> tuple[Agreement, int]:
         found = self.tasks.get(task_id)

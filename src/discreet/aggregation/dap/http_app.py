@@ -103,6 +103,7 @@ def leader_app(leader: Leader, worker: Worker, collector_token: str, admit: Admi
         return _message(CollectionJobResp, body, {"Location": location})
 
     return _app(
+        leader.clock_problem,
         _hpke_config(leader.sealing.configs),
         Route("/tasks/{task}/reports", _safe(upload, _ANY_ORIGIN), methods=["POST", "OPTIONS"]),
         Route("/tasks/{task}/collection_jobs", _safe(create), methods=["POST"]),
@@ -151,6 +152,7 @@ def helper_app(helper: Helper, leader_token: str) -> Starlette:
         return _message(AggregateShare, found)
 
     return _app(
+        helper.clock_problem,
         _hpke_config(helper.sealing.configs),
         Route("/tasks/{task}/aggregation_jobs", _safe(create_job), methods=["POST"]),
         Route("/tasks/{task}/aggregation_jobs/{key}", _safe(job), methods=["GET", "POST", "DELETE"]),
@@ -159,7 +161,7 @@ def helper_app(helper: Helper, leader_token: str) -> Starlette:
     )
 
 
-def _app(*routes: Route) -> Starlette:
+def _app(clock_problem: Callable[[], str], *routes: Route) -> Starlette:
     async def failed(_: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         return _problem(DapProblem(None, str(error.detail), error.status_code), None, {})
@@ -167,9 +169,15 @@ def _app(*routes: Route) -> Starlette:
     async def healthy(_: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
-    return Starlette(
-        routes=[Route("/healthz", healthy, methods=["GET"]), *routes], exception_handlers={HTTPException: failed}
-    )
+    async def ready(_: Request) -> Response:
+        try:
+            clock = await asyncio.to_thread(clock_problem)
+        except SQLAlchemyError:
+            return JSONResponse({"ready": False, "why": "the database does not answer"}, 503)
+        return JSONResponse({"ready": True, "why": "", **({"clock": clock} if clock else {})})
+
+    operations = [Route("/healthz", healthy, methods=["GET"]), Route("/readyz", ready, methods=["GET"])]
+    return Starlette(routes=[*operations, *routes], exception_handlers={HTTPException: failed})
 
 
 def _hpke_config(configs: HpkeConfigList) -> Route:

@@ -26,6 +26,7 @@ from discreet.aggregation.dap.messages import (
     VerifyRespType,
 )
 from discreet.aggregation.dap.problems import DapProblem, ProblemType, encode_id
+from discreet.aggregation.dap.retention import clock_problem, forget_old
 from discreet.aggregation.dap.shares import Sealing
 from discreet.aggregation.dap.transport import Peer, PeerError
 from discreet.aggregation.dap.wire import MessageError
@@ -124,10 +125,12 @@ class Leader:
         return reached
 
     def forget(self, seconds: float) -> None:
-        """Delete what is about windows that ended so long ago, and the ids of what was collected."""
-        for agreement, task in self.tasks.values():
-            self.store.forget(task, int(self.sealing.clock() - seconds) // agreement.task.window_seconds)
-            self.store.sweep(task)
+        """Delete what is about windows that ended so long before the newest one."""
+        forget_old(self.store, self.tasks.values(), self.sealing.clock(), seconds)
+
+    def clock_problem(self) -> str:
+        """What speaks against the clock; empty where nothing does."""
+        return clock_problem(self.store, self.tasks.values(), self.sealing.clock())
 
     def _problem(self, agreement: Agreement, report: Report) -> ReportError | None:
         about, prio3 = report.report_metadata, agreement.prio3

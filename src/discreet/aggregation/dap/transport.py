@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import ssl
 import threading
 import time
@@ -10,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from discreet.aggregation.dap.messages import media_type
@@ -19,6 +21,7 @@ from discreet.errors import DiscreetError, InputError
 
 MAX_ANSWER = 1 << 26
 SECONDS = 120.0
+"""How long one question and its whole answer may take."""
 POLL_SECONDS = 600.0
 _AT_ONCE = 1 << 16
 _MAX_RETRY_SECONDS = 30.0
@@ -52,6 +55,44 @@ class Created:
 
     location: str
     body: bytes
+
+
+class _Deadline:
+    """A socket that waits until a deadline, however many operations that takes: a drip of bytes does not extend it."""
+
+    deadline = 0.0
+
+    def recv_into(self, *given: Any) -> int:
+        self._limit()
+        return int(super().recv_into(*given))  # type: ignore[misc]
+
+    def send(self, *given: Any) -> int:
+        self._limit()
+        return int(super().send(*given))  # type: ignore[misc]
+
+    def sendall(self, *given: Any) -> None:
+        self._limit()
+        super().sendall(*given)  # type: ignore[misc]
+
+    def _limit(self) -> None:
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("too slow")
+        self.settimeout(left)  # type: ignore[attr-defined]
+
+
+class _PlainSocket(_Deadline, socket.socket):
+    pass
+
+
+class _TlsSocket(_Deadline, ssl.SSLSocket):
+    pass
+
+
+class _PlainConnection(HTTPConnection):
+    def connect(self) -> None:
+        super().connect()
+        self.sock = _PlainSocket(fileno=self.sock.detach())
 
 
 class Peer:
@@ -112,36 +153,39 @@ class Peer:
         if media is not None:
             headers["Content-Type"] = media
         with self._lock:
-            fresh = self._connection is None
+            fresh, deadline = self._connection is None, time.monotonic() + SECONDS
             try:
-                return self._exchange(method, url, body, headers)
+                return self._exchange(method, url, body, headers, deadline)
             except (OSError, HTTPException, ValueError) as error:
                 self._close()
                 if fresh:
                     raise PeerError(f"{self.url}: no answer ({type(error).__name__}: {error})") from error
             try:  # a connection that was kept may have been closed meanwhile; all requests can be repeated
-                return self._exchange(method, url, body, headers)
+                return self._exchange(method, url, body, headers, deadline)
             except (OSError, HTTPException, ValueError) as error:
                 self._close()
                 raise PeerError(f"{self.url}: no answer ({type(error).__name__}: {error})") from error
 
-    def _exchange(self, method: str, url: str, body: bytes | None, headers: dict[str, str]) -> Reply:
+    def _exchange(self, method: str, url: str, body: bytes | None, headers: dict[str, str], deadline: float) -> Reply:
         if self._connection is None:
-            host = self._origin[1]
+            host, seconds = self._origin[1], max(0.001, deadline - time.monotonic())
             self._connection = (
-                HTTPConnection(host, timeout=SECONDS)
+                _PlainConnection(host, timeout=seconds)
                 if self._context is None
-                else HTTPSConnection(host, timeout=SECONDS, context=self._context)
+                else HTTPSConnection(host, timeout=seconds, context=self._context)
             )
+            self._connection.connect()
+        connected: Any = self._connection.sock
+        connected.deadline = deadline
         parts = urlsplit(url)
         target = parts.path + (f"?{parts.query}" if parts.query else "")
         self._connection.request(method, target or "/", body, headers)
         answer = self._connection.getresponse()
-        content, deadline = bytearray(), time.monotonic() + SECONDS
+        content = bytearray()
         while part := answer.read1(_AT_ONCE):
             content += part
-            if len(content) > MAX_ANSWER or time.monotonic() > deadline:
-                raise ValueError("the answer is too large or too slow")
+            if len(content) > MAX_ANSWER:
+                raise ValueError("the answer is too large")
         if answer.length:
             raise ValueError("the answer ends too early")
         if answer.will_close:
@@ -178,9 +222,11 @@ def is_media_type(given: str, wanted: str) -> bool:
 def tls_context(authorities: Path | None) -> ssl.SSLContext:
     """Certificates are always checked."""
     try:
-        return ssl.create_default_context(cafile=authorities)
+        context = ssl.create_default_context(cafile=authorities)
     except (OSError, ssl.SSLError) as error:
         raise InputError(authorities or "", f"cannot be read as certificates ({error})") from error
+    context.sslsocket_class = _TlsSocket
+    return context
 
 
 def _problem(reply: Reply) -> ProblemType | None:

@@ -1,9 +1,10 @@
-"""The leader's threads: one keeps uploads, many with one commit; one brings reports and collections to the helper."""
+"""The leader's threads: one keeps uploads, many with one commit; one for each helper brings what it must verify."""
 
 from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -12,6 +13,7 @@ from discreet.aggregation.dap.collection import CollectionJobs
 from discreet.aggregation.dap.leader import Leader, Upload
 from discreet.aggregation.dap.leader_store import LeaderStore
 from discreet.aggregation.dap.messages import ReportError
+from discreet.aggregation.dap.retention import ClockWatch
 from discreet.database.queue_batches import batches
 from discreet.errors import DiscreetError
 
@@ -72,6 +74,8 @@ class Intake:
 class Worker:
     """Works for a leader in the background: every `seconds`, and when it is woken.
 
+    Each helper has a thread of its own, so that one that is slow holds up nobody else's sums.
+
     Args:
         leader: For whom.
         seconds: How long reports wait at most before they are brought to the helper.
@@ -84,52 +88,71 @@ class Worker:
         """How many reports were refused since the start, by reason."""
         self.reached: dict[str, bool] = {}
         """Of each task, whether its helper answered the last time."""
+        self.clock = ClockWatch(leader.clock_problem, log)
         self.collections = CollectionJobs(leader, self.wake)
         self.intake = Intake(leader.store, log)
         self._leader, self._seconds, self._keep_seconds, self._log = leader, seconds, keep_seconds, log
         self.leads: Callable[[], bool] = lambda: True
         """Whether this process does the work; of several on one database, one should."""
-        self._woken, self._stopped = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._work, name="dap-worker", daemon=True)
+        self._woken = {agreement.task.helper: threading.Event() for agreement, _ in leader.tasks.values()}
+        self._stopped = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._tidy, name="dap-tidy", daemon=True),
+            *(threading.Thread(target=self._work, args=(url,), name="dap-worker", daemon=True) for url in self._woken),
+        ]
 
     def start(self) -> None:
         """Begin."""
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
 
     def wake(self) -> None:
         """There is something to do."""
-        self._woken.set()
+        for woken in self._woken.values():
+            woken.set()
 
     def close(self) -> None:
         """Stop; what is not finished is continued at the next start."""
         self._stopped.set()
         self.wake()
         self.intake.close()
-        self._thread.join(KEEP_SECONDS)
+        deadline = time.monotonic() + KEEP_SECONDS
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join(max(0.0, deadline - time.monotonic()))
         self._leader.store.close()
 
-    def step(self) -> None:
-        """Do all that there is to do."""
+    def step(self, helper: str | None = None) -> None:
+        """Do all that there is to do, with one helper or with all."""
         for task_id, (agreement, _) in self._leader.tasks.items():
             if self._stopped.is_set():
                 return
+            if helper not in (None, agreement.task.helper):
+                continue
             reached = self._leader.run_jobs(task_id)
             reached = self.collections.run(task_id) and reached
             self.reached[agreement.task.name] = reached
             if not reached:
                 self._log("warning", f"the helper of task {agreement.task.name} could not be asked")
 
-    def _work(self) -> None:
-        forgot = -_FORGET_EVERY
+    def _work(self, helper: str) -> None:
         while not self._stopped.is_set():
             try:
                 if self.leads():
-                    now = self._leader.sealing.clock()
-                    if now - forgot >= _FORGET_EVERY:
-                        self._leader.forget(self._keep_seconds)
-                        forgot = now
-                    self.step()
+                    self.step(helper)
             except Exception as error:  # whatever it was, the next round may do better
                 self._log("error", f"work for the helper failed ({type(error).__name__})")
-            self._woken.wait(self._seconds)
-            self._woken.clear()
+            self._woken[helper].wait(self._seconds)
+            self._woken[helper].clear()
+
+    def _tidy(self) -> None:
+        due = time.monotonic()  # the clock may be wrong
+        while not self._stopped.is_set():
+            try:
+                self.clock.look()
+                if self.leads() and time.monotonic() >= due:
+                    self._leader.forget(self._keep_seconds)
+                    due = time.monotonic() + _FORGET_EVERY
+            except Exception as error:  # the next round may do better
+                self._log("error", f"old data was not deleted ({type(error).__name__})")
+            self._stopped.wait(self._seconds)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -85,12 +87,15 @@ class WindowLearner:
                     "sums teach popularity and weights to front_page only: serve a run of it, or a feed without a run"
                 )
             self._updater.rates = SumPopularity(service.model, self._store, service.versions)
-        self._stop = threading.Event()
+        self._stop, self._using = threading.Event(), threading.Lock()
         self._threads = [
             threading.Thread(target=self._work, args=work, name=name, daemon=True)
             for name, *work in (
                 ("windows", self.close_windows, "a window could not be closed; trying again"),
-                ("learner", self.learn, "a sum could not be learnt from; trying again"),
+                *(  # one that waits for its helper holds up no other's sums
+                    ("learner", partial(self.learn, helper), "a sum could not be learnt from; trying again")
+                    for helper in dict.fromkeys(task.helper for task in self._tasks.values())
+                ),
             )
         ]
 
@@ -102,9 +107,10 @@ class WindowLearner:
     def close(self) -> None:
         """Stop; what is not finished is continued at the next start."""
         self._stop.set()
+        deadline = time.monotonic() + _CLOSE_SECONDS
         for thread in self._threads:
             if thread.is_alive():
-                thread.join(_CLOSE_SECONDS)
+                thread.join(max(0.0, deadline - time.monotonic()))
 
     def close_windows(self) -> None:
         """Of each task, settle and publish the cells of the window that ended last, while devices ask for them."""
@@ -132,12 +138,12 @@ class WindowLearner:
                 cells = self._store.cells(name, window)
             publish_window_cells(self._cells, task, window, cells or [])
 
-    def learn(self) -> None:
-        """Use all sums that can be had, of each task in the order of its windows."""
-        for name in self._tasks:
+    def learn(self, helper: str | None = None) -> None:
+        """Use all sums that can be had, of one helper or of all, of each task in the order of its windows."""
+        for name in [name for name, task in self._tasks.items() if helper in (None, task.helper)]:
             while not self._stop.is_set() and self._updater.ready and self._leads() and self._learn_next(name):
                 pass
-        self._store.forget(int(self._clock()) - KEPT_SECONDS)
+        self._store.forget(KEPT_SECONDS)
 
     def _learn_next(self, name: str) -> bool:
         """Use the sum of a task's next window; False if there is none yet."""
@@ -167,13 +173,14 @@ class WindowLearner:
 
     def _use(self, task: Task, closed: ClosedWindow, found: NoisySum) -> None:
         assert isinstance(self._model, PublicModel)
-        before = self._store.learnt(self._model.version)
-        state = learnt_from(self._model, self._updater.snapshot, before.state, UsedSum(closed, task, found))
-        new = NewVersion(
-            self._model.version, int(self._clock()), before.sums + 1, f"window {closed.window} of {task.name}"
-        )
-        if self._store.use(closed, task, found, before, state, new):
-            self._updater.refresh()
+        with self._using:
+            before = self._store.learnt(self._model.version)
+            state = learnt_from(self._model, self._updater.snapshot, before.state, UsedSum(closed, task, found))
+            new = NewVersion(
+                self._model.version, int(self._clock()), before.sums + 1, f"window {closed.window} of {task.name}"
+            )
+            if self._store.use(closed, task, found, before, state, new):
+                self._updater.refresh()
 
     def _weighed(self, task: Task, window: int) -> ClosedWindow:
         """A day of the weights' task, with the weights at which devices compute their gradient."""

@@ -251,9 +251,14 @@ class WindowStore:
             for task, count in waiting.items()
         ]
 
-    def forget(self, before: int) -> None:
-        """Delete windows that ended before a moment, used or not. What was learnt from them stays, and quality does."""
+    def forget(self, seconds: int) -> None:
+        """Delete windows, used or not, that ended so long before the newest sum, whatever the clock says.
+
+        What was learnt from them stays, and quality does.
+        """
         with self._engine.begin() as connection:
+            newest = connection.execute(select(func.max(collected.c.end)).where(collected.c.problem == "")).scalar()
+            before = (newest or 0) - seconds
             connection.execute(delete(windows).where(windows.c.end < before))
             forget_exposure(connection)
             old = (collected.c.end < before) & (collected.c.cells == "")
