@@ -78,7 +78,12 @@ def test_a_server_from_a_feed_runs_with_its_extra_alone(tmp_path, monkeypatch):
             token = {"Authorization": f"Bearer {'t' * 32}"}
             assert httpx.get(base + path, headers=token).status_code == 200, path
         asked = ["--server", base, "--admin-token-file", "token"]
-        for words in (["status", *asked], ["articles", "list", *asked], ["embed", base], ["backup", "copy", "--database", "serving.sqlite"]):
+        for words in (
+            ["status", *asked],
+            ["articles", "list", *asked],
+            ["embed", base],
+            ["backup", "copy", "--database", "serving.sqlite"],
+        ):
             subprocess.run([*DISCREET, *words], cwd=tmp_path, check=True, capture_output=True)
     for words in (["models", "list"], ["retrain", "--text", "hashed"], ["database", "check"]):
         done = subprocess.run([*DISCREET, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
