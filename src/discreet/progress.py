@@ -50,7 +50,8 @@ def shown_by(progress: Progress) -> Iterator[None]:
     try:
         yield
     finally:
-        progress.stop()
+        if not progress.disable:  # where nothing was begun, Rich below 14.3 prints an empty line at the end
+            progress.stop()
         _said.reset(said)
         _progress.reset(token)
         _verbose.reset(quiet)

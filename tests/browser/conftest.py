@@ -15,6 +15,7 @@ import pytest
 from chromium import LAUNCH
 from page_visit import DAY, DESKTOP, Visit
 from served_world import serving, small_service
+from tools import require
 
 from discreet.serving.database_tables import open_engine
 from discreet.serving.server_store import ServerStore
@@ -22,10 +23,10 @@ from discreet.serving.server_store import ServerStore
 
 @pytest.fixture(scope="package")
 def playwright() -> Iterator[Any]:
-    if LAUNCH["executable_path"] is None:
-        pytest.skip("there is no Chromium here; install one or set DISCREET_CHROMIUM to its path")
-    sync_api = pytest.importorskip("playwright.sync_api", reason="the playwright package is not installed")
-    with sync_api.sync_playwright() as run:
+    require(LAUNCH["executable_path"], "there is no Chromium here; install one or set DISCREET_CHROMIUM to its path")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as run:
         yield run
 
 

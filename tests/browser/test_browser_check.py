@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import subprocess
 from itertools import combinations
 from pathlib import Path
 
-import pytest
 from addresses import OTHERS, WRITTEN
+from tools import tool
 
 from discreet.serving.canonical_address import plain_id
 
@@ -21,10 +20,7 @@ ANSWERS = ROOT / "tests" / "protocol" / "answers.json"
 
 
 def node(*arguments: object) -> str:
-    program = shutil.which("node")
-    if program is None:
-        pytest.skip("node is not installed; the device's tests check the same in Chromium")
-    return subprocess.run([program, *map(str, arguments)], check=True, capture_output=True, text=True).stdout
+    return subprocess.run([tool("node"), *map(str, arguments)], check=True, capture_output=True, text=True).stdout
 
 
 def test_every_verdict_is_pythons() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from chromium import FOLDERS, WEB, blank_page, files_only, open_device
+from tools import tool
 
 from discreet.edge.reader.device import Device
 from discreet.edge.reader.device_catalogue import Article, DeviceCatalogue
@@ -24,9 +24,7 @@ VECTORS = FOLDERS["vectors"] / "test_vectors.json"
 
 
 def test_every_vector_in_node() -> None:
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node is not installed; the same vectors are checked in Chromium")
+    node = tool("node")
     command = [node, str(FOLDERS["support"] / "check_vectors.mjs"), str(VECTORS), str(WEB / "device" / "releases.js")]
     result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     assert result == {"vectors": len(json.loads(VECTORS.read_text(encoding="utf-8"))), "wrong": []}

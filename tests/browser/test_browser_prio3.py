@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 
 import pytest
 from device_server import PublisherServer, serving
+from tools import tool
 
 from discreet.aggregation.prio3 import Prio3
 
@@ -19,7 +18,6 @@ ROOT = Path(__file__).parents[2]
 WEB = ROOT / "src" / "discreet" / "serving" / "web"
 SUPPORT = ROOT / "tests" / "support"
 VECTORS = ROOT / "tests" / "aggregation" / "vectors"
-CHROMIUM = os.environ.get("DISCREET_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 NOT_IN_THE_BROWSER = ("Prio3HigherDegree", "Prio3SumVecWithMultiproof")
 
 IN_WORKER = """async (vectors) => {
@@ -60,9 +58,7 @@ def vector_paths(folder: Path) -> list[Path]:
 
 
 def run_node(script: str, *arguments: str | Path) -> Any:
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node is not installed; the vectors are checked in Chromium")
+    node = tool("node")
     command = [node, str(SUPPORT / script), *map(str, arguments)]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -16,6 +15,7 @@ from device_server import PublisherServer, serving
 from sums_tools import CELLS, CELLS_PAGE, START, task
 from sums_tools import HELPER as SUMS_HELPER
 from sums_vectors import HELPER, vectors, verdicts
+from tools import tool
 
 from discreet.aggregation.contribution import Contribution
 from discreet.aggregation.dap.dap_sums import DapSums
@@ -39,9 +39,7 @@ RFC_9180 = {  # appendix A.1.1, the first encryption
 
 
 def run_node(script: str, *arguments: Path) -> Any:
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node is not installed")
+    node = tool("node")
     command = [node, str(SUPPORT / script), *map(str, arguments)]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 

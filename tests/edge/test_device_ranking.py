@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 import subprocess
 from dataclasses import replace
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from chromium import WEB
 from ranking_vectors import CATEGORIES, FRONT_PAGE, PATH, SECTIONS, articles, terms, text
+from tools import tool
 
 from discreet.edge.reader.history import Click, History
 from discreet.edge.reader.personal_scores import MAX_NEAREST, ReadArticle, matrix, personal_scores
@@ -31,9 +31,7 @@ def test_the_vectors_are_up_to_date() -> None:
 
 
 def test_the_browser_ranks_the_same() -> None:
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node is not installed; the same vectors are ranked in Chromium")
+    node = tool("node")
     script = Path(__file__).parents[1] / "support" / "ranking_vectors.mjs"
     command = [node, str(script), str(PATH), (WEB / "device").as_uri()]
     assert json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout) == []

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from privacy_ledger_tools import WEEKLY, Maker, SetClock, guarantee, open_ledger
+from tools import require, tool
 
 from discreet.privacy.guarantee import Unit
 from discreet.privacy.ledger import (
@@ -362,10 +363,9 @@ ledger.release("sketch", 3, guarantee(1.0), make)
 
 def test_all_is_flushed_before_anything_is_made(spent, tmp_path):
     """The system calls themselves: what was written or renamed is followed by a flush, and only then `make` runs."""
-    strace = shutil.which("strace")
-    probe = [strace, "-o", os.devnull, "true"] if strace else ["false"]
-    if subprocess.run(probe, capture_output=True, check=False).returncode:
-        pytest.skip("needs strace, and the right to use it")
+    strace = tool("strace")
+    probe = subprocess.run([strace, "-o", os.devnull, "true"], capture_output=True, check=False)
+    require(probe.returncode == 0, "nobody may use strace here")
     log, script = tmp_path / "calls", tmp_path / "traced.py"
     start = "import os, sys; from pathlib import Path; from privacy_ledger_tools import *\n"
     script.write_text(start + f"folder = Path({str(spent)!r})\n" + TRACED)

@@ -4,7 +4,6 @@ import json
 import re
 from pathlib import Path
 
-import kubernetes_validate
 import pytest
 import yaml
 from chart import CHART, rendered
@@ -134,20 +133,6 @@ def test_pods_may_do_little_and_are_asked_by_few(role, sums):
     reaches_outside = any("ipBlock" in str(rule) for rule in policy["egress"])
     assert reaches_outside == (role == "publisher"), "a helper asks nobody"
     assert "podSelector" not in str(policy["ingress"]), "no pod of the other aggregator is let in by its labels"
-
-
-@pytest.mark.parametrize("role", ["publisher", "helper"])
-def test_kubernetes_knows_every_field_of_the_chart(role):
-    """By the schemas of Kubernetes itself, which come with the package; a field that it does not know is an error."""
-    feeds = {"feeds": ["https://x/rss"]} if role == "publisher" else {}
-    for sums in (False, True):
-        for document in rendered(role=role, sums__enabled=sums, **feeds).values():
-            for version in ("1.30", "1.36"):
-                kubernetes_validate.validate(document, version, strict=True)
-    wrong = rendered(role=role)["Deployment"]
-    container({"Deployment": wrong})["readinessprobe"] = {}
-    with pytest.raises(kubernetes_validate.ValidationError):
-        kubernetes_validate.validate(wrong, "1.36", strict=True)
 
 
 def test_a_release_is_one_party():

@@ -3,13 +3,13 @@
 import base64
 import hashlib
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
 import httpx
 import pytest
 from served_world import serving, small_service
+from tools import tool
 
 from discreet.cli import run
 from discreet.errors import DiscreetError
@@ -85,9 +85,7 @@ def test_a_bundle_is_the_same_every_time_and_has_every_module_once():
 
 
 def test_the_package_has_the_script_and_types_that_name_what_it_has(tmp_path):
-    npm, node = shutil.which("npm"), shutil.which("node")
-    if npm is None or node is None:
-        pytest.skip("npm and node are not installed")
+    node = tool("node")
     script = tmp_path / "discreet.mjs"
     script.write_bytes(bundle())
     code = f"""
@@ -109,9 +107,7 @@ def test_the_package_has_the_script_and_types_that_name_what_it_has(tmp_path):
 
 @pytest.mark.long
 def test_the_types_are_typescript(tmp_path):
-    tsc = shutil.which("tsc")
-    if tsc is None:
-        pytest.skip("tsc is not installed; npm install --global typescript")
+    tsc = tool("tsc", "tsc is not installed; npm install --global typescript")
     use = 'import { openDevice } from "./discreet";\nconst ids: Promise<string[]> = openDevice({ url: "" }).then((d) =>'
     (tmp_path / "discreet.d.ts").write_text((PACKAGE / "discreet.d.ts").read_text(encoding="utf-8"))
     (tmp_path / "use.ts").write_text(f"{use} d.here(5).articles.map((a) => a.id));\nexport {{ ids }};\n")

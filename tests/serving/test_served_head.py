@@ -2,7 +2,6 @@
 
 import base64
 import json
-import shutil
 import subprocess
 from dataclasses import replace
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 from chromium import WEB
 from served_world import small_world
+from tools import tool
 
 from discreet.cli import run
 from discreet.data.shown_articles import ShownArticles
@@ -148,9 +148,7 @@ def test_a_device_scores_the_head_as_the_simulator_does(told, sent, rounded_scor
 
 
 def in_node(source):
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node is not installed; ranking_vectors.json has heads, too, and is ranked in Chromium")
+    node = tool("node")
     done = subprocess.run([node, "--input-type=module"], input=source, check=True, capture_output=True, text=True)
     return json.loads(done.stdout)
 

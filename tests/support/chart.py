@@ -1,8 +1,7 @@
 """Renders the templates of our own chart, in the small part of Go's template language that they use.
 
 This is not Helm: it knows `.Values`, `.Release.Name`, `if` with or without `eq`, `range` and `end`, and refuses
-anything else. So it tells that values and templates fit together and give YAML. Kubernetes' own schemas then check
-that (`tests/serving/test_deployment_files.py`); Helm itself has not run here.
+anything else. So it tells that values and templates fit together and give YAML; Helm itself has not run here.
 """
 
 import re

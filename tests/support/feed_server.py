@@ -23,9 +23,9 @@ def until(condition, what):
 
 
 @contextlib.contextmanager
-def discreet_serve(folder, *arguments):
+def discreet_serve(folder, *arguments, discreet=DISCREET):
     """A server started in `folder` on a free port; its base URL when it is ready. Its log is `folder/log`."""
-    command = [*DISCREET, "serve", *arguments, "--port", "0", "--json"]
+    command = [*discreet, "serve", *arguments, "--port", "0", "--json"]
     with (folder / "log").open("a") as log:
         server = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=log, text=True)
     guard = threading.Timer(PATIENCE, server.kill)

@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
+from tools import require
+from websockets.sync.client import connect
 
 FIREFOX = os.environ.get("DISCREET_FIREFOX") or shutil.which("firefox-esr") or shutil.which("firefox")
 PATIENCE = 120.0
@@ -81,16 +82,14 @@ def until_true(value: Callable[[], Any], what: str) -> Any:
 @contextmanager
 def firefox() -> Iterator[FirefoxPage]:
     """A page in a Firefox of its own."""
-    if FIREFOX is None:
-        pytest.skip("there is no Firefox here; install one (Debian: firefox-esr) or set DISCREET_FIREFOX to its path")
-    client = pytest.importorskip("websockets.sync.client", reason="the websockets package is not installed")
+    require(FIREFOX, "there is no Firefox here; install one (Debian: firefox-esr) or set DISCREET_FIREFOX to its path")
     with tempfile.TemporaryDirectory() as profile:
         command = [FIREFOX, "--headless", "--no-remote", "--profile", profile, "--remote-debugging-port", "0"]
         with (Path(profile) / "log").open("w+") as log:
             process = subprocess.Popen([*command, "about:blank"], stderr=log, stdout=subprocess.DEVNULL)
             try:
                 address = _address(process, Path(profile) / "log")
-                with client.connect(f"{address}/session", max_size=None, open_timeout=PATIENCE) as socket:
+                with connect(f"{address}/session", max_size=None, open_timeout=PATIENCE) as socket:
                     page = FirefoxPage(socket, "")
                     page.command("session.new", capabilities={})
                     page.command("session.subscribe", events=["log.entryAdded"])

@@ -12,8 +12,8 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
 from sqlalchemy import create_engine, text
+from tools import require, tool
 
 USER = "discreet"
 
@@ -69,13 +69,11 @@ class Cluster:
 def running_cluster(*, password=None, port=None):
     """A fresh cluster, on a socket in its own folder; with a port also on 127.0.0.1, where it asks for the password."""
     programs = _programs()
-    if programs is None:
-        pytest.skip("initdb and postgres are not installed")
+    require(programs, "initdb and postgres are not installed")
     folder = Path(tempfile.mkdtemp(prefix="discreet-pg-"))
     prefix = []
     if os.geteuid() == 0:  # postgres refuses to run as root
-        if not shutil.which("setpriv"):
-            pytest.skip("postgres does not run as root, and setpriv is not installed")
+        tool("setpriv")
         nobody = pwd.getpwnam("nobody")
         os.chown(folder, nobody.pw_uid, nobody.pw_gid)
         prefix = ["setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups"]
