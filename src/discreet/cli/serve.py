@@ -195,6 +195,7 @@ def serve(
     from discreet.data.open import open_news
     from discreet.data.shown_articles import ShownArticles
     from discreet.serving.addresses import Proxies, listen, url_of
+    from discreet.serving.feeds.fetch import shown_feed
     from discreet.serving.feeds.follow import FeedSettings
     from discreet.serving.foreign_pages import ForeignPages
     from discreet.serving.learning.public_terms import PublicTerms, public_terms
@@ -275,7 +276,7 @@ def serve(
     )
     worker.ready()
     if worker.speaks:
-        what = str(run or ", ".join(feed or ()) or "the catalogue")
+        what = str(run or ", ".join(map(shown_feed, feed or ())) or "the catalogue")
         _announce(what, url_of(listener), service, () if sums is None else sums.words, as_json)
     run_server(
         service,
@@ -303,6 +304,7 @@ def _announce(what: str, address: str, service: Service, sums: Sequence[str], as
 
 def _check(run: Path | None, feeds: list[str], database: str | None, config: Path | None, as_json: bool) -> None:
     """Say what a server would start from; nothing is written."""
+    from discreet.serving.feeds.fetch import shown_feed
     from discreet.serving.feeds.follow import check_feeds
     from discreet.serving.learning.public_terms import public_terms
     from discreet.serving.model import load_served
@@ -314,7 +316,7 @@ def _check(run: Path | None, feeds: list[str], database: str | None, config: Pat
     if as_json:
         lines = [
             {
-                "feed": address,
+                "feed": shown_feed(address),
                 "kind": feed.kind,
                 "articles": len(feed.articles),
                 "problems": list(map(str, feed.problems)),
@@ -324,7 +326,7 @@ def _check(run: Path | None, feeds: list[str], database: str | None, config: Pat
         print_json({"config": None if config is None else str(config), "model": model, "feeds": lines})
         return
     for address, feed in found:
-        say(f"{address}: {feed.kind}, {len(feed.articles)} articles")
+        say(f"{shown_feed(address)}: {feed.kind}, {len(feed.articles)} articles")
         for problem in feed.problems:
             say(f"  {problem}")
     say(f"The settings{f' of {config}' if config else ''} are good.")
