@@ -56,6 +56,14 @@ def test_every_metric_of_dashboards_and_alerts_exists_with_its_labels():
     assert bases - used <= {"discreet_catalogue_revision"}, "a metric that nobody sees"
 
 
+def test_prometheus_sends_the_token_from_a_file_that_it_is_given():
+    (scrape,) = yaml.safe_load((ROOT / "deploy" / "prometheus.yaml").read_text())["scrape_configs"]
+    file = Path(scrape["authorization"]["credentials_file"])
+    assert file.parent == Path("/run/secrets")
+    assert file.name in COMPOSE["services"]["prometheus"]["secrets"]
+    assert file.name in COMPOSE["secrets"]
+
+
 def test_panels_do_not_lie_on_each_other():
     places = [(one["gridPos"]["x"], one["gridPos"]["y"]) for one in DASHBOARD["panels"]]
     assert len(set(places)) == len(places)

@@ -1,14 +1,20 @@
 """A catalogue that follows its feeds: what is new comes, what has left expires, what fails changes nothing."""
 
+import json
+import subprocess
+
 import pytest
 from feed_site import feed_site, rss
 
 from discreet.errors import DiscreetError
 from discreet.serving.api_messages import NewArticle
 from discreet.serving.database_tables import open_engine
+from discreet.serving.feeds.apart import read_apart
 from discreet.serving.feeds.feed_store import waiting
+from discreet.serving.feeds.fetch import shown_feed
 from discreet.serving.feeds.follow import MAX_BACKOFF, Feeds, FeedSettings
 from discreet.serving.feeds.formats import read_feed
+from discreet.serving.logs import JsonLines
 from discreet.serving.server_store import DELETED, EXPIRED, Encoded, ServerStore
 
 EVERY, KEEP, HOUR = 600, 7200, 3600
@@ -114,6 +120,57 @@ def test_a_broken_feed_keeps_the_old_however_long(world, bad):
     assert world.poll(later=KEEP) == ["2", "3"]
 
 
+BAD = {
+    "html": {"body": b"<html>maintenance</html>"},
+    "empty": {"body": b""},
+    "no entries": {"body": rss()},
+    "other JSON": {"body": b"{}"},
+    "entities": {"body": b'<!DOCTYPE a [<!ENTITY b "c">]><rss version="2.0"><channel>&b;</channel></rss>'},
+    "index": {"body": b"<sitemapindex><sitemap><loc>https://news.example/s3cret</loc></sitemap></sitemapindex>"},
+    "badly packed": {"body": b"\x1f\x8b no"},
+    "500": {"status": 500},
+    "other scheme": {"status": 302, "headers": {"Location": "ftp://news.example/s3cret"}},
+    "bad redirect": {"status": 302, "headers": {"Location": "http://[s3cret"}},
+    "redirect with spaces": {"status": 302, "headers": {"Location": "/s3cret\x01?s3cret"}},
+    "redirect in a circle": {"status": 302, "headers": {"Location": "?s3cret"}},
+}
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("bad", BAD)
+def test_whatever_is_wrong_with_a_feed_its_address_is_not_logged(tmp_path, bad, apart, caplog):
+    with feed_site() as site:
+        world = World(tmp_path / "s.sqlite", site, (site.url.replace("feed", "s3cret/feed?s3cret&"),))
+        if apart:
+            world.feeds._reader = read_apart
+        world.poll(later=0, **BAD[bad])
+        world.store.close()
+    lines = [JsonLines().format(record) for record in caplog.records]
+    assert any('"feed": "127.0.0.1 (' in line for line in lines)
+    assert not [line for line in lines if "s3cret" in line]
+
+
+def test_the_address_of_a_feed_is_no_argument_of_a_process(monkeypatch):
+    commands = []
+    ran = subprocess.run
+    monkeypatch.setattr(subprocess, "run", lambda command, **more: (commands.append(command), ran(command, **more))[1])
+    feed = read_apart(rss("A"), "https://news.example/s3cret?s3cret", 0)
+    assert len(feed.articles) == 1
+    assert "s3cret" not in str(commands)
+
+
+@pytest.mark.parametrize("link", ["#top", "?page=2", "/2", "//news.example/2"])
+@pytest.mark.parametrize("kind", ["rss", "json"])
+def test_relative_links_do_not_carry_the_feeds_user_or_query(link, kind):
+    entry = {"id": "1", "title": "A", "url": link, "image": link}
+    body = json.dumps({"version": "https://jsonfeed.org/version/1", "items": [entry]}).encode()
+    if kind == "rss":
+        body = f"<rss version='2.0'><channel><item><title>A</title><link>{link}</link></item></channel></rss>".encode()
+    (article,) = read_feed(body, "https://s3cret:s3cret@news.example/feed?s3cret", 0).articles
+    assert article.url.startswith("https://news.example/")
+    assert "s3cret" not in article.model_dump_json()
+
+
 def test_failures_back_off_and_a_server_is_obeyed(world):
     world.poll(rss("A"), status=500)
     waits = []
@@ -172,12 +229,12 @@ def test_every_problem_is_told_with_its_entry(world, caplog):
         world.poll(rss("A", more="<item><guid>x</guid></item>" * 30))
     told = [record.fields for record in caplog.records]
     assert told[0] == {
-        "feed": world.site.url,
+        "feed": shown_feed(world.site.url),
         "entry": "entry 2",
         "why": "has neither title nor text",
         "left_out": True,
     }
-    assert told[-1] == {"feed": world.site.url, "more_problems": 10}
+    assert told[-1] == {"feed": shown_feed(world.site.url), "more_problems": 10}
 
 
 def test_a_list_of_articles_comes_in_pages_with_states(world):

@@ -10,6 +10,7 @@ from feed_site import feed_site, rss
 
 from discreet.cli import run
 from discreet.edge.reader.reader_client import ReaderClient
+from discreet.serving.feeds.fetch import shown_feed
 from discreet.serving.public_model import PublicModel
 
 TITLES = ["Harbour opens a new pier", "Striker scores twice in the derby", "Council debates the harbour budget"]
@@ -30,6 +31,50 @@ def site():
     with feed_site() as running:
         running.body = rss(*TITLES, more="<item><guid>nothing</guid></item>")
         yield running
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_keys_in_a_feeds_address_show_nowhere(site, tmp_path, workers):
+    (tmp_path / "token").write_text("t" * 32)
+    site.body = site.body.replace(
+        b"</channel>", b"<item><title>Ferry</title><link>/ferry?page=2</link></item></channel>"
+    )
+    keyed = site.url.replace("feed.xml", "s3cret-path/feed.xml?key=s3cret-query")
+    code, out, errors = discreet(tmp_path, "serve", "--check", "--feed", keyed)
+    assert code == 0, errors
+    said = out + errors
+    flags = ["--feed", keyed, "--every", "1s", "--text", "hashed", "--admin-token-file", "token", "--workers", workers]
+    with discreet_serve(tmp_path, *flags) as base, httpx.Client(base_url=base, timeout=PATIENCE) as client:
+        admin = {"Authorization": "Bearer " + "t" * 32}
+        until(lambda: "Ferry" in titles_of(base), "article")
+        site.body = b"<html>down for maintenance</html>"
+        until(lambda: "a feed could not be read" in (tmp_path / "log").read_text(), "failure")
+        pages = [f"/v1/catalogue/{page['name']}" for page in client.get("/v1/catalogue").json()["pages"]]
+        for path in ("/v1/model", "/v1/catalogue", "/v1/notice", "/readyz", "/openapi.json", "/", "/metrics", *pages):
+            said += client.get(path).text
+        assert "Ferry" in said
+        shown = client.get("/metrics", headers=admin).text
+        assert f'feed="{shown_feed(keyed)}"' in shown
+        said += shown + client.get("/v1/admin/status", headers=admin).text
+    said += (tmp_path / "log").read_text()
+    assert "s3cret" not in said
+    assert "127.0.0.1 (" in said
+    assert all(json.loads(line) for line in (tmp_path / "log").read_text().splitlines())
+
+
+@pytest.mark.parametrize(
+    "address", ["http://u:s3cret@news.example/", "ftp://news.example/s3cret", "http://[s3cret", "http:///s3cret"]
+)
+def test_a_feeds_address_that_is_refused_is_not_repeated(address, capsys):
+    assert run(["serve", "--feed", address, "--check"]) == 2
+    assert "s3cret" not in capsys.readouterr().err
+
+
+def test_two_feeds_of_one_host_have_two_names():
+    one, other = (shown_feed(f"https://news.example/feed?key={key}") for key in "ab")
+    assert one != other
+    assert one.startswith("news.example (")
 
 
 @pytest.mark.long
@@ -55,8 +100,10 @@ def test_from_a_feed_to_a_front_page_without_a_click(site, tmp_path):
         site.body, asked = b"<html>down for maintenance</html>", len(site.asked)  # a broken feed keeps the old
         until(lambda: "is no feed that is known" in (tmp_path / "log").read_text(), "refusal in the log")
         assert len(titles_of(base)) == 4
-        failures = f'discreet_feed_failures{{feed="{site.url}"}} 0.0'
-        until(lambda: failures not in httpx.get(f"{base}/metrics").text, "failure in the metrics")
+        assert httpx.get(f"{base}/metrics").status_code == 401
+        admin = {"Authorization": "Bearer " + "t" * 32}
+        failures = f'discreet_feed_failures{{feed="{shown_feed(site.url)}"}} 0.0'
+        until(lambda: failures not in httpx.get(f"{base}/metrics", headers=admin).text, "failure in the metrics")
         site.body = rss(*TITLES, *SPORTS)
         until(lambda: titles_of(base) >= set(SPORTS), "news after the repair")
 

@@ -86,7 +86,10 @@ def test_the_status_over_http_the_page_and_metrics(learnt):
         assert status["tasks"][0]["contributions"] == 90
         assert status["running"]["refused"] == {"HTTP 401": 2}
         assert web.get("/admin").status_code == 200
-        assert 'discreet_windows{state="collected",task="front page popularity"} 3.0' in web.get("/metrics").text
+        assert (
+            'discreet_windows{state="collected",task="front page popularity"} 3.0'
+            in web.get("/metrics", headers=ADMIN).text
+        )
         oldest = web.get("/v1/admin/models", headers=ADMIN).json()["versions"][-1]["version"]
         assert web.post(f"/v1/admin/models/{oldest}/rollback", headers=ADMIN).json() == {"rolled_back_to": oldest}
         assert web.get("/v1/admin/models", headers=ADMIN).json()["rolled_back_to"] == oldest

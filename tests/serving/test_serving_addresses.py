@@ -80,7 +80,7 @@ def test_buckets_fill_again_and_are_forgotten():
     assert [buckets.take("a") for _ in range(5)] == [True] * 4 + [False]
     now = 0.5
     assert buckets.take("a")
-    assert not buckets.has("a")
+    assert not buckets.take("a")
     now = 100.0
     for number in range(10_001):
         now += 1.0

@@ -395,7 +395,7 @@ def test_the_description_has_examples_and_bodies(client):
 def test_health_readiness_and_metrics(client):
     assert client.get("/healthz").json() == {"status": "ok"}
     assert client.get("/readyz").json() == {"ready": True, "why": ""}
-    metrics = client.get("/metrics").text
+    metrics = client.get("/metrics", headers=ADMIN).text
     assert 'discreet_requests_total{route="/healthz",status="200"}' in metrics
     assert "discreet_articles" in metrics
 

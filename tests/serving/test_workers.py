@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 from dap_processes import Deployment, free_port
+from serving_messages import ADMIN, TOKEN
 
 from discreet.cli import run
 from discreet.serving.database_tables import open_engine
@@ -118,10 +119,13 @@ def test_where_the_first_worker_cannot_begin_all_end(tmp_path):
 
 @pytest.mark.long
 def test_workers_of_a_server_share_an_address_and_add_up_their_metrics(tmp_path):
+    (tmp_path / "token").write_text(TOKEN)
     (tmp_path / "feed.csv").write_text("id,title\n" + "".join(f"N{n},storm {n} at sea\n" for n in range(9)))
     port = free_port()
     base = f"http://127.0.0.1:{port}"
-    options = f"--feed feed.csv --text hashed --database s.sqlite --port {port} --rate 0 --workers 2"
+    options = (
+        f"--feed feed.csv --text hashed --database s.sqlite --port {port} --rate 0 --workers 2 --admin-token-file token"
+    )
     command = [sys.executable, "-m", "discreet", "serve", *options.split()]
     environment = {**os.environ, "TMPDIR": str(tmp_path), "OMP_NUM_THREADS": "1"}
     with (tmp_path / "log").open("wb") as log:
@@ -158,6 +162,6 @@ def is_ready(base):
 
 def served(base):
     with contextlib.suppress(httpx.TransportError):
-        lines = httpx.get(f"{base}/metrics", timeout=20).text.splitlines()
+        lines = httpx.get(f"{base}/metrics", headers=ADMIN, timeout=20).text.splitlines()
         return sum(float(line.split()[-1]) for line in lines if line.startswith("discreet_requests_total"))
     return 0

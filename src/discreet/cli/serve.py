@@ -200,6 +200,7 @@ def serve(
     from discreet.data.shown_articles import ShownArticles
     from discreet.files import removing_on_failure
     from discreet.serving.addresses import Proxies, listen, url_of
+    from discreet.serving.feeds.fetch import shown_feed
     from discreet.serving.feeds.follow import FeedSettings
     from discreet.serving.foreign_pages import ForeignPages
     from discreet.serving.learning.public_terms import PublicTerms, public_terms
@@ -288,7 +289,7 @@ def serve(
         )
     worker.ready()
     if worker.speaks:
-        what = str(run or ", ".join(feed or ()) or "the catalogue")
+        what = str(run or ", ".join(map(shown_feed, feed or ())) or "the catalogue")
         _announce(what, url_of(listener), service, () if sums is None else sums.words, as_json)
     run_server(
         service,
@@ -316,6 +317,7 @@ def _announce(what: str, address: str, service: Service, sums: Sequence[str], as
 
 def _check(run: Path | None, feeds: list[str], database: str | None, config: Path | None, as_json: bool) -> None:
     """Say what a server would start from; nothing is written."""
+    from discreet.serving.feeds.fetch import shown_feed
     from discreet.serving.feeds.follow import check_feeds
     from discreet.serving.learning.public_terms import public_terms
     from discreet.serving.model import load_served
@@ -327,7 +329,7 @@ def _check(run: Path | None, feeds: list[str], database: str | None, config: Pat
     if as_json:
         lines = [
             {
-                "feed": address,
+                "feed": shown_feed(address),
                 "kind": feed.kind,
                 "articles": len(feed.articles),
                 "problems": list(map(str, feed.problems)),
@@ -337,7 +339,7 @@ def _check(run: Path | None, feeds: list[str], database: str | None, config: Pat
         print_json({"config": None if config is None else str(config), "model": model, "feeds": lines})
         return
     for address, feed in found:
-        say(f"{address}: {feed.kind}, {counted(len(feed.articles), 'article')}")
+        say(f"{shown_feed(address)}: {feed.kind}, {counted(len(feed.articles), 'article')}")
         for problem in feed.problems:
             say(f"  {problem}")
     say(f"The settings{f' of {config}' if config else ''} are good.")

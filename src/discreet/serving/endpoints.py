@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
-from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from discreet.serving import api_messages as m
 from discreet.serving.addresses import Proxies
-from discreet.serving.admin_endpoints import administration
+from discreet.serving.admin_endpoints import mount_administration
+from discreet.serving.admin_token import AdminToken
 from discreet.serving.catalogue_pages import Sent
 from discreet.serving.foreign_pages import ForeignPages
 from discreet.serving.gate import MISTAKE, Gate, Metrics
@@ -76,17 +75,18 @@ def create_app(
     app.router.routes.append(ranking)
     app.router.routes.extend(_polled(service))
     app.include_router(_public(service, metrics, limits, proxies))
-    app.include_router(_operations(service, metrics))
-    if admin_token is not None:
-        app.include_router(administration(service, admin_token, metrics))
-    mount_pages(app, service, with_admin=admin_token is not None)
+    app.include_router(_operations(service))
+    token = None if admin_token is None else AdminToken(admin_token, proxies.client_of)
+    if token is not None:
+        mount_administration(app, service, token, metrics)
+    mount_pages(app, service, with_admin=token is not None)
     _errors(app)
     if extend is not None:
         extend(app)
     with_shared_parts(app, [m.RecommendRequest, m.LabelReport, m.SketchReport, m.NewArticle, m.SlateCount])
     direct = {("POST", ranking.path): ranking.app}
     direct |= {("GET", route.path): route.app for route in app.router.routes if isinstance(route, PolledRoute)}
-    return Gate(app, limits, metrics, proxies, direct, connects_to(service.offer.tasks), foreign)
+    return Gate(app, limits, metrics, proxies, direct, connects_to(service.offer.tasks), foreign, token)
 
 
 class PlainRoute(APIRoute):
@@ -175,7 +175,7 @@ def _public(service: Service, metrics: Metrics, limits: ServerLimits, proxies: P
     return router
 
 
-def _operations(service: Service, metrics: Metrics) -> APIRouter:
+def _operations(service: Service) -> APIRouter:
     router = APIRouter(tags=["operations"])
     readiness = Readiness(service)
 
@@ -191,30 +191,7 @@ def _operations(service: Service, metrics: Metrics) -> APIRouter:
         clock = service.running().aggregators.get("clock")
         return JSONResponse({"ready": not why, "why": why, **({"clock": clock} if clock else {})}, 503 if why else 200)
 
-    @router.get("/metrics", response_class=PlainTextResponse)
-    async def show_metrics() -> Response:
-        """Counters for Prometheus."""
-        metrics.articles.set(len(service.updater.snapshot))
-        metrics.revision.set(service.updater.snapshot.revision)
-        await asyncio.to_thread(_count_feeds, service, metrics)
-        await asyncio.to_thread(_show_status, service, metrics)
-        return Response(metrics.shown(), media_type="text/plain; version=0.0.4; charset=utf-8")
-
     return router
-
-
-def _show_status(service: Service, metrics: Metrics) -> None:
-    """What was learnt and measured; as it was where the database does not answer."""
-    with suppress(SQLAlchemyError):
-        metrics.status.show(service.status({}))
-
-
-def _count_feeds(service: Service, metrics: Metrics) -> None:
-    """When each feed was last read, and how often it failed since; as it was where the database does not answer."""
-    with suppress(SQLAlchemyError):
-        for address, state in service.feeds.states().items() if service.feeds else ():
-            metrics.feed_read.labels(address).set(state.read_at)
-            metrics.feed_failures.labels(address).set(state.failures)
 
 
 def _errors(app: FastAPI) -> None:

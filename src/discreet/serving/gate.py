@@ -17,6 +17,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.serving.addresses import Proxies
+from discreet.serving.admin_token import AdminToken
 from discreet.serving.connections import Crowd
 from discreet.serving.foreign_pages import ForeignPages, Headers
 from discreet.serving.limits import ServerLimits
@@ -41,7 +42,6 @@ _ROUTES = (
     "/metrics",
 )
 _RESERVED = ("/v1/recommend", "/healthz", "/readyz")
-_LOGINS_PER_SECOND, _LOGINS_AT_ONCE = 0.1, 10
 _CONTENT_POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 _HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -117,6 +117,7 @@ class Gate:
     A direct GET has its answer ready and waits for nothing, so it is not among the requests that are worked on at once.
 
     `connect` are the origins that pages from here may ask besides this one, `foreign` the pages that may ask here.
+    `token` is the administrator's.
     """
 
     def __init__(
@@ -128,6 +129,7 @@ class Gate:
         direct: Mapping[tuple[str, str], ASGIApp] | None = None,
         connect: Sequence[str] = (),
         foreign: ForeignPages | None = None,
+        token: AdminToken | None = None,
     ) -> None:
         self._direct = direct or {}
         self._polled = frozenset(asked for asked in self._direct if asked[0] == "GET")
@@ -138,7 +140,7 @@ class Gate:
         self.crowd = Crowd(limits, proxies)
         self._inside = 0
         self._buckets = Buckets(limits.rate, limits.burst)
-        self._failed_logins = Buckets(_LOGINS_PER_SECOND, _LOGINS_AT_ONCE)
+        self._token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request (or the server's start and stop)."""
@@ -149,7 +151,7 @@ class Gate:
         address, of_admin = self._proxies.client_of(scope), path.startswith("/v1/admin/")
         headers = [*self._headers, *self._foreign.headers(scope)]
         visit = _Visit(receive, send, self._limits.max_admin_body if of_admin else self._limits.max_body, headers)
-        refusal = self._refusal(scope, visit.max_body, address, of_admin)
+        refusal = self._refusal(scope, visit.max_body, address)
         if refusal is not None:
             await _refuse(visit.send, *refusal)
             self._metrics.refused.labels(str(refusal[0])).inc()
@@ -158,26 +160,25 @@ class Gate:
             await _answer(send, 204, b"", [*self._headers, *allowed])
             return
         self._inside += 1
+        logged = False
         try:
             app = self._direct.get((scope["method"], path), self._app)
             await app(scope, visit.receive, visit.send)
         except Exception:
             if not visit.gone:
+                logged = True
                 log_exception("a request failed", method=scope["method"])
                 if not visit.started:
                     await _refuse(visit.send, 500, MISTAKE)
         finally:
             self._inside -= 1
             self._metrics.count(path, visit.status, time.perf_counter() - began)
-            if visit.status >= 500:
+            if visit.status >= 500 and not logged:
                 log_seldom("warning", "answered with an error", status=visit.status)
             if visit.status == 401:
-                self._failed_logins.take(address)
                 log_seldom("warning", "a login failed")
 
-    def _refusal(
-        self, scope: Scope, max_body: int, address: str, of_admin: bool
-    ) -> tuple[int, str, bool, int | None] | None:
+    def _refusal(self, scope: Scope, max_body: int, address: str) -> tuple[int, str, bool, int | None] | None:
         for name, value in scope["headers"]:
             if name == b"content-length" and (not value.isdigit() or int(value) > max_body):
                 return 413, f"the body is larger than {max_body} bytes", True, None
@@ -188,10 +189,9 @@ class Gate:
             and not self.crowd.drop_slowest_sender()
         ):
             return 503, "the server is busy; try again in a moment", False, 1
-        if self._limits.rate and not self._buckets.take(address):
+        operator = self._token is not None and self._token.is_in(scope)  # whom nobody of his address shuts out
+        if self._limits.rate and not operator and not self._buckets.take(address):
             return 429, "too many requests from this address; try again in a moment", False, 1
-        if of_admin and not self._failed_logins.has(address):
-            return 429, "too many failed logins from this address; try again in a minute", False, 60
         return None
 
 

@@ -19,10 +19,6 @@ class Buckets:
     def __len__(self) -> int:
         return len(self._buckets)
 
-    def has(self, address: str) -> bool:
-        """Whether an address has a token left."""
-        return self._tokens(address, self._clock()) >= 1
-
     def take(self, address: str) -> bool:
         """Take a token; False if there was none."""
         now = self._clock()

@@ -1,6 +1,8 @@
 """Reading a feed in a process of its own, so that a large or hostile one takes neither time nor memory from readers.
 
-python -m discreet.serving.feeds.apart ADDRESS NOW < feed
+{ echo ADDRESS; cat FEED; } | python -m discreet.serving.feeds.apart NOW
+
+The address may hold a key, and so is no argument, which all users of a machine can see.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import sys
 from discreet.errors import DiscreetError
 from discreet.serving.api_messages import NewArticle
 from discreet.serving.feeds.feed_articles import Feed, FeedProblem
+from discreet.serving.feeds.fetch import shown_feed
 from discreet.serving.feeds.formats import read_feed
 
 SECONDS = 300.0
@@ -28,13 +31,15 @@ def read_apart(body: bytes, address: str, now: int) -> Feed:
     Raises:
         DiscreetError: It cannot be read, or takes too long or too much memory.
     """
-    command = [sys.executable, "-P", "-m", __name__, address, str(now)]
+    command = [sys.executable, "-P", "-m", __name__, str(now)]
     try:
-        done = subprocess.run(command, input=body, capture_output=True, timeout=SECONDS, check=False)
+        done = subprocess.run(
+            command, input=address.encode() + b"\n" + body, capture_output=True, timeout=SECONDS, check=False
+        )
     except subprocess.TimeoutExpired:
-        raise DiscreetError(f"{address}: could not be read within {SECONDS:g} seconds") from None
+        raise DiscreetError(f"{shown_feed(address)}: could not be read within {SECONDS:g} seconds") from None
     if done.returncode:
-        raise DiscreetError(f"{address}: cannot be read (its process ended with code {done.returncode})")
+        raise DiscreetError(f"{shown_feed(address)}: cannot be read (its process ended with code {done.returncode})")
     found = json.loads(done.stdout)
     if "error" in found:
         raise DiscreetError(found["error"])
@@ -42,10 +47,11 @@ def read_apart(body: bytes, address: str, now: int) -> Feed:
     return Feed(found["kind"], articles, [FeedProblem(**one) for one in found["problems"]], found["whole"])
 
 
-def main(address: str, now: str) -> None:
-    """Read a feed from standard input, and write what was found as JSON."""
+def main(now: str) -> None:
+    """Read an address and its feed from standard input, and write what was found as JSON."""
     os.nice(_NICENESS)
     resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
+    address = sys.stdin.buffer.readline().decode().removesuffix("\n")
     try:
         feed = read_feed(sys.stdin.buffer.read(), address, int(now))
     except DiscreetError as error:

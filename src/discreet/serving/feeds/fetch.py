@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import email.utils
+import hashlib
 import time
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from typing import IO, Any
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 from urllib.request import (
     HTTPDefaultErrorHandler,
     HTTPErrorProcessor,
@@ -38,7 +40,7 @@ class FetchError(DiscreetError):
     """A feed that could not be had; `retry_after` are the seconds that its server asks to wait."""
 
     def __init__(self, address: str, why: str, retry_after: int | None = None) -> None:
-        super().__init__(f"{address}: {why}")
+        super().__init__(f"{shown_feed(address)}: {why}")
         self.retry_after = retry_after
 
 
@@ -72,6 +74,27 @@ def is_url(address: str) -> bool:
     return "://" in address
 
 
+def shown_feed(address: str) -> str:
+    """Name a feed in logs, metrics and messages: a file as it is, else its host and a digest of the whole address.
+
+    Anything else in an address may be a key.
+    """
+    if not is_url(address):
+        return address
+    with suppress(ValueError):
+        if host := urlsplit(address).hostname:
+            return f"{host} ({hashlib.sha256(address.encode()).hexdigest()[:8]})"
+    return "a feed without a host"
+
+
+def public_base(address: str) -> str:
+    """Return where relative links start from: the address without user, password, query and fragment."""
+    if not is_url(address):
+        return ""
+    parts = urlsplit(address)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
 def require_address(address: str) -> str:
     """The address of a feed, a file's as an absolute path; refused if it can be neither."""
     if not is_url(address):
@@ -82,7 +105,7 @@ def require_address(address: str) -> str:
     except ValueError:
         good = False
     if not good or any(character.isspace() for character in address):
-        raise DiscreetError(f"{address}: a feed is a file, or an http or https address")
+        raise DiscreetError(f"{shown_feed(address)}: a feed is a file, or an http or https address")
     if parts.username or parts.password:
         raise DiscreetError("a feed's address must hold no password: it would show in logs and metrics")
     return address
@@ -112,7 +135,8 @@ def fetch(address: str, known: Version, *, may_be_private: bool = True) -> Fetch
     except URLError as error:
         raise FetchError(address, f"cannot be fetched ({error.reason})") from error
     except (OSError, HTTPException, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        # the messages of the others may have the address in them
+        why = (isinstance(error, OSError) and (error.strerror or str(error))) or type(error).__name__
         raise FetchError(address, f"cannot be fetched ({why})") from error
     except zlib.error:
         raise FetchError(address, "is packed with gzip and damaged") from None

@@ -14,7 +14,7 @@ from discreet.errors import DiscreetError
 from discreet.serving.feeds.apart import read_apart
 from discreet.serving.feeds.feed_articles import Feed
 from discreet.serving.feeds.feed_store import FeedState, FeedStore, feed_name
-from discreet.serving.feeds.fetch import FetchError, Version, fetch, require_address
+from discreet.serving.feeds.fetch import FetchError, Version, fetch, require_address, shown_feed
 from discreet.serving.feeds.formats import read_feed
 from discreet.serving.logs import log, log_exception
 from discreet.serving.server_store import ServerStore
@@ -94,7 +94,7 @@ class Feeds:
         if errors and len(errors) == len(self.addresses):
             raise next(iter(errors.values()))
         for address, why in errors.items():
-            log("warning", "a feed could not be read", feed=address, why=str(why))
+            log("warning", "a feed could not be read", feed=shown_feed(address), why=str(why))
 
     def states(self) -> dict[str, FeedState]:
         """What is known of each feed."""
@@ -132,9 +132,9 @@ class Feeds:
     def _take(self, address: str, feed: Feed, now: int) -> None:
         log_problems(address, feed)
         if not feed.articles:
-            raise DiscreetError(f"{address}: has no entry that can be used; the catalogue stays as it is")
+            raise DiscreetError(f"{shown_feed(address)}: has no entry that can be used; the catalogue stays as it is")
         new = self._kept.take(address, feed.articles, now, whole=feed.whole)
-        log("info", "feed read", feed=address, kind=feed.kind, entries=len(feed.articles), new=new)
+        log("info", "feed read", feed=shown_feed(address), kind=feed.kind, entries=len(feed.articles), new=new)
         self.wake()
 
     def _try(self, address: str) -> None:
@@ -147,7 +147,14 @@ class Feeds:
             wait = max(wait, min(asked or 0, _MAX_RETRY_AFTER)) if isinstance(error, FetchError) else wait
             self._kept.failed(name, failures, int(self._clock()) + wait)
             why = str(error) if isinstance(error, DiscreetError) else type(error).__name__
-            log("warning", "a feed could not be read", feed=address, why=why, failures=failures, again_in_seconds=wait)
+            log(
+                "warning",
+                "a feed could not be read",
+                feed=shown_feed(address),
+                why=why,
+                failures=failures,
+                again_in_seconds=wait,
+            )
 
     def _work(self) -> None:
         while not self._stop.is_set():
@@ -163,9 +170,18 @@ class Feeds:
 def log_problems(address: str, feed: Feed) -> None:
     """Log what was wrong with entries: the first of them in full, the others as a number."""
     for problem in feed.problems[:_MAX_LOGGED_PROBLEMS]:
-        log("warning", "feed entry", feed=address, entry=problem.where, why=problem.why, left_out=problem.left_out)
+        log(
+            "warning",
+            "feed entry",
+            feed=shown_feed(address),
+            entry=problem.where,
+            why=problem.why,
+            left_out=problem.left_out,
+        )
     if len(feed.problems) > _MAX_LOGGED_PROBLEMS:
-        log("warning", "feed entries", feed=address, more_problems=len(feed.problems) - _MAX_LOGGED_PROBLEMS)
+        log(
+            "warning", "feed entries", feed=shown_feed(address), more_problems=len(feed.problems) - _MAX_LOGGED_PROBLEMS
+        )
 
 
 def check_feeds(addresses: Sequence[str], now: int) -> list[tuple[str, Feed]]:
@@ -178,11 +194,11 @@ def check_feeds(addresses: Sequence[str], now: int) -> list[tuple[str, Feed]]:
     for address in map(require_address, addresses):
         fetched = fetch(address, Version())
         if fetched is None:
-            raise DiscreetError(f"{address}: answers that it is unchanged, but it was never read before")
+            raise DiscreetError(f"{shown_feed(address)}: answers that it is unchanged, but it was never read before")
         feed = read_feed(fetched.body, fetched.address, now)
         if not feed.articles:
             why = f" ({feed.problems[0]})" if feed.problems else ""
-            raise DiscreetError(f"{address}: has no entry that can be used{why}")
+            raise DiscreetError(f"{shown_feed(address)}: has no entry that can be used{why}")
         found.append((address, feed))
     return found
 

@@ -12,7 +12,7 @@ from typing import Any
 from discreet.errors import DiscreetError
 from discreet.serving.canonical_address import is_address
 from discreet.serving.feeds.feed_articles import Entries, Feed, Fields, articles_of
-from discreet.serving.feeds.fetch import is_url
+from discreet.serving.feeds.fetch import public_base, shown_feed
 from discreet.serving.feeds.sitemap import sitemap_entries
 from discreet.serving.feeds.syndication import syndication_entries
 
@@ -29,7 +29,7 @@ def read_feed(body: bytes, address: str, now: int) -> Feed:
     """
     start = body.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not start:
-        raise DiscreetError(f"{address}: is empty")
+        raise DiscreetError(f"{shown_feed(address)}: is empty")
     if start.startswith((b"{", b"[")):
         kind, entries = _of_json(start, address)
         entries = _with_addresses(entries)
@@ -41,7 +41,7 @@ def read_feed(body: bytes, address: str, now: int) -> Feed:
             kind, entries = syndication_entries(body, address)
     else:
         kind, entries = "csv", _with_addresses(_of_csv(start, address))
-    return articles_of(kind, entries, address if is_url(address) else "", now)
+    return articles_of(kind, entries, public_base(address), now)
 
 
 def _with_addresses(entries: Entries) -> Entries:
@@ -61,7 +61,9 @@ def _of_json(body: bytes, address: str) -> tuple[str, Entries]:
         return "JSON Feed", _of_json_feed(document["items"])
     if isinstance(document, list):
         return "JSON", ((f"entry {number}", _object(one)) for number, one in enumerate(document, 1))
-    raise DiscreetError(f"{address}: is JSON, but neither a JSON Feed (with 'items') nor one article a line")
+    raise DiscreetError(
+        f"{shown_feed(address)}: is JSON, but neither a JSON Feed (with 'items') nor one article a line"
+    )
 
 
 def _loaded(text: bytes) -> Any:
@@ -113,7 +115,9 @@ def _of_csv(body: bytes, address: str) -> Entries:
         wrong = (
             f"has the column '{unknown[0][:40]}'" if "title" in columns else "has no column 'title' in its first line"
         )
-        raise DiscreetError(f"{address}: is no feed that is known; as csv it {wrong} (columns: {', '.join(_COLUMNS)})")
+        raise DiscreetError(
+            f"{shown_feed(address)}: is no feed that is known; as csv it {wrong} (columns: {', '.join(_COLUMNS)})"
+        )
     return _rows(rows, columns)
 
 

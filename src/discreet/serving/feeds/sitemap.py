@@ -7,6 +7,7 @@ from xml.parsers import expat
 
 from discreet.errors import DiscreetError
 from discreet.serving.feeds.feed_articles import Fields
+from discreet.serving.feeds.fetch import shown_feed
 
 _FIELDS = {
     "loc": "url",
@@ -37,10 +38,11 @@ def sitemap_entries(body: bytes, address: str) -> Iterator[tuple[str, Fields]]:
     except expat.ExpatError as error:
         broken = f"is broken at line {error.lineno} ({expat.ErrorString(error.code)})"
     except _EntityError:
-        raise DiscreetError(f"{address}: declares XML entities, which no feed needs; it is not read") from None
+        raise DiscreetError(
+            f"{shown_feed(address)}: declares XML entities, which no feed needs; it is not read"
+        ) from None
     if reader.is_index:
-        one = f", such as {reader.entries[0]['url']}" if reader.entries else ""
-        raise DiscreetError(f"{address}: is an index of sitemaps; name one of them{one}")
+        raise DiscreetError(f"{shown_feed(address)}: is an index of sitemaps; name one of those that it lists")
     return _entries(reader.entries, broken)
 
 

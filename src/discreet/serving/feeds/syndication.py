@@ -13,7 +13,7 @@ import feedparser
 
 from discreet.errors import DiscreetError
 from discreet.serving.feeds.feed_articles import Entries, Fields
-from discreet.serving.feeds.fetch import is_url
+from discreet.serving.feeds.fetch import is_url, public_base, shown_feed
 
 _DECLARED = re.compile(r"<!ENTITY", re.IGNORECASE)
 _HEAD = 64 * 1024
@@ -27,15 +27,15 @@ def syndication_entries(body: bytes, address: str) -> tuple[str, Entries]:
     """
     for encoding in ("latin-1", "utf-16-le", "utf-16-be"):
         if _DECLARED.search(body[:_HEAD].decode(encoding, errors="ignore")):
-            raise DiscreetError(f"{address}: declares XML entities, which no feed needs; it is not read")
-    origin = {"content-location": address} if is_url(address) else {}
+            raise DiscreetError(f"{shown_feed(address)}: declares XML entities, which no feed needs; it is not read")
+    origin = {"content-location": public_base(address)} if is_url(address) else {}
     try:
         found = feedparser.parse(io.BytesIO(body), response_headers=origin)
     except Exception as error:
-        raise DiscreetError(f"{address}: cannot be read as a feed ({type(error).__name__})") from error
+        raise DiscreetError(f"{shown_feed(address)}: cannot be read as a feed ({type(error).__name__})") from error
     if not found.version and not found.entries:
         why = getattr(found.get("bozo_exception"), "getMessage", lambda: "no RSS, no Atom")()
-        raise DiscreetError(f"{address}: is no feed that is known ({why})")
+        raise DiscreetError(f"{shown_feed(address)}: is no feed that is known ({why})")
     return f"{found.version or 'RSS or Atom'}", _entries(found)
 
 
