@@ -64,8 +64,9 @@ def demo(
         say(f"4. Report: {page}")
         if no_serve:
             return
-        say("5. The server goes on; Ctrl-C ends it. What you click stays in your browser, which takes part in sums of")
-        say(f"   its own every quarter of an hour, with the usual ε = 1 a day. {trial_guarantee()}")
+        say("5. The server goes on; Ctrl-C ends it. What you click stays in your browser. From your first visit on a")
+        say("   later day (UTC) on it takes part in sums of its own every quarter of an hour, at ε = 1 a day as usual.")
+        say(f"   {trial_guarantee()}")
         say(f"   What readers are told: {live.address}/notice")
         say(f"   The operator's page, with the week's curve: {live.address}/admin (token {live.token})")
         say(f"   On a page of your own: discreet embed {live.address}")
