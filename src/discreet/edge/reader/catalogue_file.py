@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet.edge.reader.device_catalogue import Article, DeviceCatalogue, unpacked
+from discreet.edge.reader.device_file import create_for_owner
 from discreet.edge.reader.publisher_terms import PublisherTerms
 from discreet.errors import DiscreetError
 from discreet.protocol.check import limits, read
@@ -176,7 +177,7 @@ class CatalogueFile:
 
     def _connect(self) -> sqlite3.Connection:
         if isinstance(self._path, Path):
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            create_for_owner(self._path)
         connection = sqlite3.connect(self._path, timeout=30.0, check_same_thread=False)
         connection.executescript(f"PRAGMA secure_delete = ON;{_SCHEMA}")
         return connection
