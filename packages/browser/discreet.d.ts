@@ -97,6 +97,8 @@ export interface SumsState {
   readonly problem: string | null;
   /** Why tasks were refused, a sentence for each. */
   readonly refused: string[];
+  /** Why nothing is contributed from this page: a browser must keep the ledger, and find it again on a later day (UTC). */
+  readonly obstacle: string | null;
   readonly tasks: Task[];
   readonly contributions: SentEntry[];
   /** The articles that count in what is sent now. */

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from browsers import BROWSERS, page_in
 from sums_site import NUMBER, SumsSite, sums_site
+from sums_tools import DAY
 
 from discreet.cli import run
 
@@ -84,7 +85,10 @@ def test_the_element_on_a_page_of_another_origin(
         script, element = capsys.readouterr().out.splitlines()
         assert site.task.helper in element
         shown["html"] = PAGE.replace("{script}", script).replace("{element}", element.replace(" ", ' limit="9" ', 1))
-        page.before(CLOCK.format(ahead=site.ahead))
+        page.before(CLOCK.format(ahead=site.ahead - DAY))
+        page.goto(origin)
+        page.wait_for(f"() => Boolean({FRONT}.sums?.tick)")  # the ledger has begun
+        set_clock(page, site, site.clock.now)
         page.goto(origin)
         page.wait_for(f"() => {FRONT}.shadowRoot?.querySelectorAll('a[href]').length >= 9")
         first = page.evaluate(SHOWN)

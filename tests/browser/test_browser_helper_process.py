@@ -42,8 +42,11 @@ def test_the_page_contributes_to_two_processes(browser: Any, tmp_path: Path) -> 
         page.set_default_timeout(PATIENCE)
         complaints: list[str] = []
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-        page.add_init_script(CLOCK % (task.begins(NUMBER) - 100.0 - time.time()))
+        page.add_init_script(CLOCK % (task.begins(NUMBER) - 100.0 - DAY - time.time()))
         page.goto(site.address)
+        page.wait_for_function("() => document.getElementById('sums-words').textContent.includes('a later day (UTC)')")
+        turn(task.begins(NUMBER) - 100.0)
+        page.reload()
         page.wait_for_selector("html[data-ready]")
         page.wait_for_function("() => document.getElementById('sums-words').textContent.includes('the other.')")
         assert task.helper.removeprefix("http://") in page.locator("#sums-words").inner_text()

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from sums_site import NUMBER, SumsSite, sums_site
+from sums_tools import DAY
 
 PATIENCE = 120_000
 AHEAD = "{ const now = Date.now; Date.now = () => now() + 1000 * Number(localStorage.ahead ?? %f); }"
@@ -29,10 +30,14 @@ def test_the_page_contributes_once_a_window_and_the_server_learns(browser: Any, 
         page.set_default_timeout(PATIENCE)
         complaints: list[str] = []
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-        page.add_init_script(AHEAD % site.ahead)
+        page.add_init_script(AHEAD % (site.ahead - DAY))
         page.goto(site.url)
-        page.wait_for_selector("html[data-ready]")
         words = page.locator("#sums-words")
+        page.wait_for_function("() => document.getElementById('sums-words').textContent.includes('a later day (UTC)')")
+        assert "Nothing is contributed from here now" in words.inner_text()
+        set_clock(page, site)
+        page.reload()
+        page.wait_for_selector("html[data-ready]")
         page.wait_for_function("() => document.getElementById('sums-words').textContent.includes('the other.')")
         shown = words.inner_text()
         assert shown.count("ONE PARTY RUNS BOTH AGGREGATORS") == 1

@@ -12,7 +12,7 @@ import pytest
 from chromium import BLANK
 from dap_processes import Deployment
 from device_server import PublisherServer, serving
-from sums_tools import CELLS, CELLS_PAGE, START, task
+from sums_tools import CELLS, CELLS_PAGE, DAY, START, task
 from sums_tools import HELPER as SUMS_HELPER
 from sums_vectors import HELPER, vectors, verdicts
 from tools import tool
@@ -54,7 +54,7 @@ def test_tasks_costs_times_and_reports_are_byte_for_byte_those_of_python(tmp_pat
 
 
 def world(**changes: Any) -> dict[str, Any]:
-    """A publisher with tasks, and readers who click differently."""
+    """A publisher with tasks, and readers who click differently. The page was opened before, a day earlier."""
     window = {"kind": "histogram", "length": 6, "max_value": 1, "max_total": 1, "per": "window", "epsilon": 0.01}
     tasks = [
         task(),
@@ -68,44 +68,47 @@ def world(**changes: Any) -> dict[str, Any]:
         [(START + 60, "N1"), (START + 61, "N5"), (START + 3700, "N2"), (START + 90_000, "N2")],
         [(START + 600 * number, f"N{number % 9}") for number in range(100)],
     ]
+    of_windows = {str(window): json.dumps({"cells": [f"N{window % 10}", "N5", "N6"]}) for window in range(40)}
     return {
         "model": {**public_model(6), "schedule": {"start": "2020-01-01T00:00:00+00:00", "length_seconds": WEEK}},
+        "catalogue": None,
         "tasks": [each.to_json() for each in tasks],
-        "cells": CELLS_PAGE.decode(),
+        "cells": {task().cells: CELLS_PAGE.decode(), **of_windows},
         "keys": HpkeConfigList((generate_key(3).config,)).encode().hex(),
         "helpers": [SUMS_HELPER],
-        "start": START,
-        "hours": 30,
+        "now": START - DAY - 100,
+        "steps": [["open"], ["clock", START - 100], ["announce", None], ["open"], ["until", START + 30 * 3600]],
         "readers": readers,
-        "fails": False,
-        "shared": False,
         **changes,
     }
 
 
 def seen(tmp_path: Path, **changes: Any) -> Any:
     (tmp_path / "world.json").write_text(json.dumps(world(**changes)), encoding="utf-8")
-    return run_node("sums_seen.mjs", DEVICE, tmp_path / "world.json")
+    found = run_node("sums_talks.mjs", DEVICE, tmp_path / "world.json")
+    assert [each["thrown"] for each in found] == [[]] * len(found)
+    return found
 
 
 def test_what_is_seen_of_a_browser_does_not_depend_on_clicks(tmp_path: Path) -> None:
     quiet, some, many = seen(tmp_path)
     assert quiet["seen"] == some["seen"] == many["seen"]
-    uploads = [url for _, method, url, _, _ in quiet["seen"] if method == "POST"]
-    assert len(uploads) == 4 * 29
     assert len(quiet["given"]) == 4 * 29
-    assert quiet["given"] != some["given"] != many["given"]
+    assert values_of(quiet) != values_of(some) != values_of(many)
     assert quiet["debits"] == some["debits"] == 2 + 29 + 2 + 2
     assert [reason.split(":")[0] for reason in quiet["refused"]] == ["task too dear is refused"]
-    assert quiet["tasksLeft"] == 0
     assert quiet["life"] == pytest.approx(0.1 * 4 + 0.01 * 29 + 0.2 * 2)
+
+
+def values_of(found: Any) -> list[Any]:
+    return [values for _, _, _, values in found["given"]]
 
 
 def test_devices_of_one_origin_share_the_reader_s_budget(tmp_path: Path) -> None:
     """A server under several names has several devices in a browser; together they pay what one may."""
     alone = seen(tmp_path)
-    together = seen(tmp_path, shared=True)
-    assert together[0]["given"] == alone[0]["given"]
+    together = seen(tmp_path, together=True)
+    assert values_of(together[0]) == values_of(alone[0])
     assert together[0]["life"] == alone[0]["life"]
     assert 0 < len(together[1]["given"]) < len(alone[1]["given"])
     assert together[2]["debits"] < sum(each["debits"] for each in alone)
@@ -114,7 +117,7 @@ def test_devices_of_one_origin_share_the_reader_s_budget(tmp_path: Path) -> None
 
 
 def test_a_browser_gives_what_was_clicked_and_a_day_has_one_total(tmp_path: Path) -> None:
-    given = seen(tmp_path)[1]["given"]
+    given = values_of(seen(tmp_path)[1])
     vectors_of_day = [values for values in given if isinstance(values, list) and len(values) == len(CELLS)]
     assert [values for values in vectors_of_day if any(values)] == [[0, 30, 0, 0, 0, 30], [0, 0, 60, 0, 0, 0]]
     of_each_window = [values for values in given if isinstance(values, list) and len(values) == 4 and any(values)]
@@ -122,19 +125,27 @@ def test_a_browser_gives_what_was_clicked_and_a_day_has_one_total(tmp_path: Path
 
 
 def test_a_report_that_could_not_be_sent_is_not_sent_again(tmp_path: Path) -> None:
-    quiet, some, many = seen(tmp_path, fails=True)
+    steps = [*world()["steps"][:-1], ["fail", True], *world()["steps"][-1:]]
+    quiet, some, many = seen(tmp_path, steps=steps)
     assert quiet["seen"] == some["seen"] == many["seen"]
-    assert len([url for _, method, url, _, _ in quiet["seen"] if method == "POST"]) == 4 * 29
+    assert len(quiet["given"]) == 4 * 29
     assert quiet["problem"] is not None
+
+
+def test_tasks_are_forgotten_with_the_history(tmp_path: Path) -> None:
+    quiet, *_ = seen(tmp_path, steps=[*world()["steps"], ["announce", []], ["forget"]])
+    assert (quiet["tasks"], quiet["debits"]) == (0, 35)
 
 
 CONTRIBUTE = """async ({ url, helpers, start, article }) => {
   const { openDevice } = await import("/web/device/device.js");
   const { LIMITS } = await import("/web/device/check.js");
   Object.assign(LIMITS, { max_window_epsilon: 100, max_day_epsilon: 100, max_life_epsilon: 100 }); // to see the sum
-  let now = start - 100;
+  let now = start - 86_500;
   const device = await openDevice({ url, now: () => now, database: `sums ${Math.random()}` });
   await device.refresh();
+  await device.joinSums({ helpers }); // on the day before
+  now = start - 100;
   const sums = await device.joinSums({ helpers });
   await sums.refresh();
   now = start + 5;

@@ -156,14 +156,18 @@ def test_what_an_older_page_took_unchecked_tells_nothing(browser: Any, article: 
 
 
 def test_two_devices_of_one_origin_pay_for_sums_from_one_budget(tabs: list[Any]) -> None:
-    script = """async (device) => {
+    script = """async (name) => {
       const { openSharedBudget } = await import("/web/device/sums/shared_budget.js");
-      const budget = await openSharedBudget(device);
+      const { openStorage } = await import("/web/device/storage.js");
+      const own = await openStorage(name), random = (count) => new Uint8Array(count).fill(name.length);
+      await openSharedBudget({ own, random, now: () => 0 });
+      const budget = await openSharedBudget({ own, random, now: () => 86400 });
       const debit = { task: "t", part: "day 1", day: 1, epsilon: 0.6, delta: 0 };
       const later = { ...debit, part: "day 2", day: 2 }, before = { ...debit, part: "day 0", day: 0, number: 1 };
       const paid = [await budget.pay(debit, [before]), await budget.pay(debit, [before]), await budget.pay(later, [])];
-      return [paid, (await budget.debits([])).map(({ device, day }) => [device, day])];
+      return [budget.obstacle, paid, (await budget.debits([])).map(({ device, day }) => [device, day])];
     }"""
-    first, second = tabs[0].evaluate(script, "discreet a"), tabs[1].evaluate(script, "discreet b")
-    assert first == [[True, True, True], [["discreet a", day] for day in (0, 1, 2)]]
-    assert second == [[False, False, False], [*first[1], ["discreet b", 0]]], "what was paid before counts at once"
+    first, second = tabs[0].evaluate(script, "a"), tabs[1].evaluate(script, "of b")
+    one, other = "01" * 16, "04" * 16
+    assert first == [None, [True, True, True], [[one, day] for day in (0, 1, 2)]]
+    assert second == [None, [False, False, False], [*first[2], [other, 0]]], "what was paid before counts at once"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
@@ -254,7 +255,11 @@ def test_an_ended_task_keeps_its_name(reader: Reader) -> None:
 
 
 def test_a_client_joins_sums_with_its_own_clicks(tmp_path: Path) -> None:
-    """Clicks of the history, counted by article, in tasks that came with the publisher's other public data."""
+    """Clicks of the history, counted by article, in tasks that came with the publisher's other public data.
+
+    Of all that it writes nobody else can read anything, whatever the process allows.
+    """
+    mask = os.umask(0)
     publisher, reader = Publisher(), Reader(tmp_path / "unused")
     some = task(start=PUBLISHER_START)
 
@@ -276,6 +281,10 @@ def test_a_client_joins_sums_with_its_own_clicks(tmp_path: Path) -> None:
     assert reader.values() == [[0, 30, 0, 0, 0, 30]]
     client.forget()
     assert contributor.tasks == []
+    written = [tmp_path / "device", *(tmp_path / "device").rglob("*")]
+    os.umask(mask)
+    assert {path.name for path in written} >= {"history.sqlite", "catalogue.sqlite", "tasks.sqlite", "debits.sqlite"}
+    assert [path for path in written if path.stat().st_mode & 0o077] == []
 
 
 def test_helpers_must_be_named() -> None:

@@ -78,7 +78,8 @@ def serving(server: PublisherServer, *folders: tuple[str, Path]) -> Iterator[str
 
         def _send(self, reply: HttpReply) -> None:
             self.send_response(reply.status)
-            for name, value in {"content-type": "application/json", **reply.headers}.items():
+            every = {"content-type": "application/json", "access-control-allow-origin": "*"}  # for frames
+            for name, value in {**every, **reply.headers}.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(reply.body)))
             self.end_headers()

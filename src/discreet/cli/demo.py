@@ -76,11 +76,11 @@ def demo(
         if no_serve:
             return
         try:
-            say("4. The server goes on; Ctrl-C ends it. What you click stays in your browser, which takes part in sums")
+            say("4. The server goes on; Ctrl-C ends it. What you click stays in your browser. From your first visit on")
             say(
-                "   of its own every quarter of an hour, with the usual ε = 1 a day. One party, this machine, runs both"
+                "   a later day (UTC) it takes part in sums of its own every quarter of an hour, at ε = 1 a day as usual."
             )
-            say("   aggregators here: nothing protects you from it.")
+            say("   One party, this machine, runs both aggregators here: nothing protects you from it.")
             say(f"   What readers are told: {site.address}/notice")
             say(f"   The operator's page, with the week's curve: {site.address}/admin (token {token})")
             say(f"   On a page of your own: discreet embed {site.address}")

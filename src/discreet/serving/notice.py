@@ -38,6 +38,9 @@ WORDS = {
     " different people who do not share what they have.",
     "caps": "Whatever is asked, your device spends at most ε = {day} a day and ε = {life} over its life on sums, at"
     " δ = {delta_for_life}. Then it stops. Each of your devices counts for itself, and in a browser each site does.",
+    "lasting": "In a browser your device takes part once it has found its record of what it spent again on a later day"
+    " (UTC), so not on your first day. A browser that keeps nothing takes no part. One that loses what it kept counts"
+    " anew.",
     "choice": "You can stop your part in sums at any time; your front page works all the same.",
     "epsilon": "ε says how much better than by guessing anybody could tell from what was sent whether you did"
     " something or not. Odds change by at most a factor of e^ε: at ε = 1, odds of 1 to 1 become 2.72 to 1 at the most.",
@@ -103,6 +106,7 @@ def _sentences(model: Served, offer: Offer) -> Iterator[Sentence]:
         shown = {name: shown_epsilon(value) for name, value in most.items()}
         if not offer.warning:  # in a trial nothing is promised
             yield Sentence("caps", {**shown, "delta_for_life": f"{limits.max_task_delta:g}"})
+        yield Sentence("lasting", {})
         yield Sentence("choice", {})
     yield Sentence("epsilon", {})
     yield Sentence("not_covered", {})

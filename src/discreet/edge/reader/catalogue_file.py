@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from discreet.edge.reader.device_catalogue import Article, DeviceCatalogue, unpacked
+from discreet.edge.reader.device_file import create_for_owner
 from discreet.edge.reader.publisher_terms import PublisherTerms
 from discreet.errors import DiscreetError
 from discreet.protocol.check import limits, read
@@ -177,8 +178,12 @@ class CatalogueFile:
 
     def _connect(self) -> sqlite3.Connection:
         if isinstance(self._path, Path):
+<<<<<<< HEAD
             self._path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
+=======
+            create_for_owner(self._path)
+>>>>>>> ledger
         connection = sqlite3.connect(self._path, timeout=30.0, check_same_thread=False)
         connection.executescript(f"PRAGMA secure_delete = ON;{_SCHEMA}")
         return connection

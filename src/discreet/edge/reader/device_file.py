@@ -13,6 +13,12 @@ from typing import ClassVar
 from discreet.errors import DiscreetError
 
 
+def create_for_owner(path: Path) -> None:
+    """Create an empty file that its owner alone can read, in a folder of which the same holds, where there is none."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+
+
 class DeviceFile:
     """The file, with the tables of `schema`. What is deleted is overwritten."""
 
@@ -25,8 +31,7 @@ class DeviceFile:
     def __init__(self, path: Path | str) -> None:
         self.path = path
         if isinstance(path, Path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            create_for_owner(path)
         self._one_at_a_time = threading.Lock()
         try:
             self._connection = sqlite3.connect(path, timeout=30.0, isolation_level=None, check_same_thread=False)

@@ -59,8 +59,10 @@
  *                                   `openCategories`: a category that is opened means the articles in it now: clicks on
  *                                   these are counted exactly and sent in clear, from now on.
  * await device.joinSums({helpers})  take part in sums over all readers → {refresh, tasks, nextDue, contributeDue, statement,
- *                                   problem, refused}. `helpers` are the second aggregators that the reader trusts.
- *                                   Call `contributeDue` when `nextDue` says so, whatever the reader does
+ *                                   problem, refused, obstacle}. `helpers` are the second aggregators that the reader
+ *                                   trusts. `obstacle` says why nothing is contributed from this page, or null: the ledger
+ *                                   must last, and be found again on a later day (UTC). Call `contributeDue` when
+ *                                   `nextDue` says so, whatever the reader does
  * await device.takePart({helpers})  the same for as long as the page is open → {tick, stop, resume, isStopped, state}: call
  *                                   `tick` about once a second; that the reader stopped it is remembered
  * await device.forget()             the history goes, and everything that a server handed out; the debits stay
@@ -96,7 +98,8 @@ export async function openDevice({ url = "", fetch, random, now, database, curre
   now ??= () => Date.now() / 1000;
   const storage = database?.transaction ? database : await openStorage(database);
   const server = new Connection(url, fetch ?? ((...request) => globalThis.fetch(...request)), now, storage);
-  const device = new Device({ server, random, now, storage, current, firstPage: firstPage(changes), name: storage.lasts ? database : null });
+  const name = storage.lasts && !database.transaction ? database : null;
+  const device = new Device({ server, random, now, storage, current, firstPage: firstPage(changes), name });
   await device.load();
   return device;
 }
@@ -115,13 +118,11 @@ class Device {
   #clicks;
   #telling;
   #tabs;
-  #name;
   #firstPage;
   #terms = new Polled("/v1/model");
 
   constructor({ server, random, now, storage, name, current, firstPage }) {
     this.current = current;
-    this.#name = name;
     this.#firstPage = firstPage;
     this.#server = server;
     this.#random = random;
@@ -284,9 +285,10 @@ class Device {
     return { epsilon, openCategories: [...open.keys()] };
   }
 
-  async joinSums({ helpers, sharder = null, budget = null }) {
+  async joinSums({ helpers, sharder = null, shared = null }) {
     const { Contributor } = await import("./sums/contributor.js");
-    budget ??= await (await import("./sums/shared_budget.js")).openSharedBudget(this.#name);
+    const { openSharedBudget } = await import("./sums/shared_budget.js");
+    const budget = await openSharedBudget({ own: this.#storage, shared, now: this.#now, random: this.#random });
     sharder ??= (await import("./prio3/sharding.js")).openSharder();
     const parts = { storage: this.#storage, server: this.#server, random: this.#random, now: this.#now };
     return new Contributor({ ...parts, helpers, sharder, budget });

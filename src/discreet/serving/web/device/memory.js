@@ -2,10 +2,13 @@
 
 export class MemoryStorage {
   lasts = false;
+  /** Why nothing lasts, in words for the reader. */
+  problem;
   #stores;
   #before = Promise.resolve();
 
-  constructor(stores) {
+  constructor(stores, problem = "this browser lets the page keep nothing") {
+    this.problem = problem;
     this.#stores = new Map(Object.entries(stores).map(([name, { keyPath }]) => [name, { keyPath, rows: new Map(), next: 1 }]));
   }
 

@@ -3,7 +3,8 @@
  * among several tabs, because the browser lets only one of them write to a store at a time.
  *
  * A transaction gets its stores by name, each with get, all, put, add, delete and clear, which are promises. Where the
- * browser has no database, or does not give it, `memory.js` serves for as long as the page is open.
+ * browser has no database, or does not give it now, `memory.js` serves for as long as the page is open: to rank, and never
+ * to pay for sums (sums/shared_budget.js), because a ledger that is lost with the page limits nothing.
  */
 
 import { MemoryStorage } from "./memory.js";
@@ -29,20 +30,31 @@ export async function openStorage(name) {
   if (name === null) return new MemoryStorage(STORES);
   try {
     return new Storage(await opened(name));
-  } catch {
-    return new MemoryStorage(STORES);
+  } catch (error) {
+    return new MemoryStorage(STORES, error instanceof NotNow ? error.message : undefined);
   }
 }
 
+/** The database is there, and is not given now. */
+class NotNow extends Error {}
+
+/** What comes too late is closed again: it would be in the way of the next page. */
 function opened(name) {
   return new Promise((resolve, reject) => {
+    let isLate = false;
     const request = indexedDB.open(name, VERSION);
-    const late = setTimeout(() => reject(new Error("the browser's database does not answer")), TIMEOUT);
+    const giveUp = (message) => {
+      isLate = true;
+      reject(new NotNow(message));
+    };
+    const late = setTimeout(() => giveUp("the browser's database does not answer"), TIMEOUT);
+    request.onblocked = () => giveUp("another tab of this site is of an older version; close it, and load this page again");
     request.onupgradeneeded = ({ oldVersion }) => upgrade(request.result, request.transaction, oldVersion);
     request.onerror = () => reject(request.error);
     request.onsuccess = () => {
       clearTimeout(late);
       request.result.onversionchange = () => request.result.close();
+      if (isLate) request.result.close();
       resolve(request.result);
     };
   });

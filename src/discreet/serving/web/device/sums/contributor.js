@@ -34,7 +34,7 @@ export class Contributor {
 
   /**
    * `helpers` are the addresses of second aggregators that the reader trusts; `sharder` is as of prio3/sharding.js, and
-   * `budget` as of shared_budget.js, or null.
+   * `budget` as of shared_budget.js.
    */
   constructor({ storage, server, random, now, helpers, sharder, budget }) {
     this.#storage = storage;
@@ -59,6 +59,11 @@ export class Contributor {
     }
   }
 
+  /** Why nothing is contributed from this page, whatever the tasks; null if it may be. */
+  get obstacle() {
+    return this.#budget.obstacle;
+  }
+
   async tasks() {
     return (await this.#rows()).map((row) => row.task);
   }
@@ -73,6 +78,7 @@ export class Contributor {
 
   /** When there is something to contribute next, in seconds since 1970; null if nothing is to come. */
   async nextDue() {
+    if (this.obstacle) return null;
     const now = this.#now(), times = [];
     for (const { task, since, window } of await this.#rows()) {
       const first = Math.max(window + 1, windowAt(task, now) - 1, 0);
@@ -87,6 +93,7 @@ export class Contributor {
 
   /** Contribute to each window whose drawn time has come; how many contributions were delivered. */
   async contributeDue() {
+    if (this.obstacle) return 0;
     const now = this.#now(), secret = await this.#drawingSecret();
     let delivered = 0;
     for (const { name, task, since, window: done, period } of await this.#rows()) {
@@ -104,8 +111,7 @@ export class Contributor {
 
   /** What it has cost. */
   async statement() {
-    const own = await this.#own();
-    const debits = this.#budget ? await this.#budget.debits(own) : own;
+    const debits = await this.#budget.debits(await this.#own());
     const last = Math.max(0, ...debits.map((debit) => debit.day));
     const delta = LIMITS.max_task_delta;
     return {
@@ -199,7 +205,7 @@ export class Contributor {
 
   /** Whether all devices of this origin together may pay for the period of a window. */
   async #isWithinBudget(task, window) {
-    return !this.#budget || this.#budget.pay(this.#debit(task, window), await this.#own());
+    return this.#budget.pay(this.#debit(task, window), await this.#own());
   }
 
   #debit(task, window) {

@@ -51,11 +51,11 @@ export class TakingPart {
 
   /** All that a reader may want to know of it. `counted` are the articles that count in the present period. */
   async state() {
-    const { problem, refused } = this.#contributor;
+    const { problem, refused, obstacle } = this.#contributor;
     const tasks = await this.#contributor.tasks();
     const contributions = this.#sent().filter(({ method, url }) => method === "POST" && isReport(url));
     return {
-      isStopped: this.isStopped, problem, refused, tasks, contributions, next: this.#due,
+      isStopped: this.isStopped, problem, refused, obstacle, tasks, contributions, next: this.#due,
       counted: await this.#contributor.counted(), ...(await this.#contributor.statement()),
     };
   }

@@ -4,9 +4,10 @@ import { shownEpsilon } from "../statement.js";
 import { isOneParty } from "./floors.js";
 
 /** What is contributed, to whom, and what it has cost: [string], from the state of `taking_part.js`. */
-export function sumsSentences({ isStopped, problem, refused, tasks, contributions, counted, today, life, delta, maxDay, maxLife, debits }) {
+export function sumsSentences({ isStopped, problem, refused, obstacle, tasks, contributions, counted, today, life, delta, maxDay, maxLife, debits }) {
   const lines = [];
   if (isStopped) lines.push("You stopped this. Nothing is contributed from here until you start it again.");
+  else if (obstacle) lines.push(`Nothing is contributed from here now: ${obstacle}.`);
   else if (!tasks.length) lines.push("The publisher asks for no contribution that this device would make.");
   else lines.push(...new Set(tasks.flatMap(taskSentences)));
   const left = contributions.length, read = counted.length;
