@@ -190,7 +190,7 @@ if TYPE_CHECKING:
     from discreet.vendors.vendor_method import VendorMethod
 
 
-def __getattr__(name: str) -> Any:
+def _imported(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"discreet has no '{name}'; it has {', '.join(_PUBLIC)}")
     with needing_extras():
@@ -201,3 +201,7 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _imported  # hidden from type checkers: with it they would take any name
