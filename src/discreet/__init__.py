@@ -194,7 +194,7 @@ else:
     del __all__  # so that `from discreet import *` and `help` ask __getattr__ for the names that can be had here
 
 
-def __getattr__(name: str) -> Any:
+def _imported(name: str) -> Any:
     this = sys.modules[__name__]
     if name == "__all__":
         return ["__version__", *(public for public in _PUBLIC if hasattr(this, public))]
@@ -211,3 +211,7 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(["__version__", *_PUBLIC])
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _imported  # hidden from type checkers: with it they would take any name

@@ -231,7 +231,7 @@ def test_a_parameter_that_vendors_do_not_have_is_refused():
 def test_types_and_imports_name_what_is_public():
     """The literal list is for people and type checkers; a name is imported lazily from the module that they read."""
     checked = ast.parse(Path(d.__file__).read_text())
-    (block,) = [node for node in checked.body if isinstance(node, ast.If)]
+    block = next(node for node in checked.body if isinstance(node, ast.If))
     typed = {alias.name: node.module for node in block.body for alias in node.names}
     assert typed == d._PUBLIC
     assert {*d.__all__} == {"__version__", *typed}

@@ -77,9 +77,7 @@ def demo(
             return
         try:
             say("4. The server goes on; Ctrl-C ends it. What you click stays in your browser. From your first visit on")
-            say(
-                "   a later day (UTC) it takes part in sums of its own every quarter of an hour, at ε = 1 a day as usual."
-            )
+            say("   a later day (UTC) it takes part in sums of its own every quarter of an hour, at ε = 1 a day.")
             say("   One party, this machine, runs both aggregators here: nothing protects you from it.")
             say(f"   What readers are told: {site.address}/notice")
             say(f"   The operator's page, with the week's curve: {site.address}/admin (token {token})")

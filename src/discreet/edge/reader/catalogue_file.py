@@ -7,7 +7,6 @@ been checked. Until then the old one serves, together with the articles that the
 from __future__ import annotations
 
 import hashlib
-import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -178,12 +177,7 @@ class CatalogueFile:
 
     def _connect(self) -> sqlite3.Connection:
         if isinstance(self._path, Path):
-<<<<<<< HEAD
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
-=======
             create_for_owner(self._path)
->>>>>>> ledger
         connection = sqlite3.connect(self._path, timeout=30.0, check_same_thread=False)
         connection.executescript(f"PRAGMA secure_delete = ON;{_SCHEMA}")
         return connection
