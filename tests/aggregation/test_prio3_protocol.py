@@ -20,7 +20,9 @@ from discreet.aggregation.prio3 import (
     verify_init_batch,
 )
 from discreet.aggregation.prio3 import report_rows as rows
+from discreet.aggregation.prio3.circuits import SumVec
 from discreet.aggregation.prio3.fields import FIELD64, FIELD128
+from discreet.aggregation.prio3.flp import Flp
 from discreet.errors import DiscreetError
 
 CTX, KEY = b"a test", bytes(range(32))
@@ -304,3 +306,53 @@ def test_parameters_are_checked(make: Any) -> None:
 def test_the_best_chunk_length_gives_the_shortest_proof(meas_len: int) -> None:
     shortest = min(Prio3.histogram(meas_len, chunk).circuit.proof_len for chunk in range(1, meas_len + 1))
     assert Prio3.histogram(meas_len, best_chunk_length(meas_len)).circuit.proof_len == shortest
+
+
+QUERIED = [
+    Prio3.count(),
+    Prio3.sum(5),
+    Prio3.histogram(4, 2),
+    Prio3.sum_vec_with_multiproof(2, 3, 2),
+    Prio3.higher_degree(),
+]
+
+
+@pytest.mark.parametrize("prio3", QUERIED, ids=lambda prio3: type(prio3.circuit).__name__)
+def test_a_query_at_a_point_of_the_proof_is_unsafe(prio3: Prio3) -> None:
+    """There a wire's polynomial is an input of the circuit itself, and the verifier share would tell it."""
+    circuit, field = prio3.circuit, prio3.circuit.field
+    root = field.nth_root(circuit.wire_poly_len)
+    points = [pow(root, power, field.modulus) for power in range(circuit.wire_poly_len)]
+    points += [3, 5]
+    rows_of = len(points)
+    for proof in range(prio3.proofs):
+        rand = field.from_ints([7] * rows_of * prio3.proofs * circuit.query_rand_len)
+        rand = rand.reshape(rows_of, prio3.proofs, circuit.query_rand_len, *field.element)
+        rand[:, proof, -1] = field.from_ints(points)
+        shape = rows_of, prio3.proofs
+        _, safe = prio3.flp.query(
+            field.zeros(rows_of, circuit.meas_len),
+            field.zeros(*shape, circuit.proof_len),
+            rand,
+            field.zeros(*shape, circuit.joint_rand_len),
+            2,
+        )
+        assert safe.tolist() == [False] * circuit.wire_poly_len + [True] * 2
+
+
+@pytest.mark.parametrize("prio3", QUERIED, ids=lambda prio3: type(prio3.circuit).__name__)
+def test_a_report_whose_query_is_unsafe_is_refused(prio3: Prio3, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = Flp.query
+
+    def unsafe(*given: Any) -> Any:
+        verifiers, safe = query(*given)
+        return verifiers, ~safe
+
+    measurement = [1, 0] if isinstance(prio3.circuit, SumVec) else 1
+    public, inputs = prio3.shard(CTX, measurement, bytes(NONCE_SIZE), bytes(prio3.rand_size))
+    monkeypatch.setattr(Flp, "query", unsafe)
+    for agg, share in enumerate(inputs):
+        with pytest.raises(InvalidReportError):
+            prio3.verify_init(KEY, CTX, agg, bytes(NONCE_SIZE), public, share)
+        report = VerifierInput(bytes(NONCE_SIZE), public, share)
+        assert verify_init_batch(prio3, KEY, CTX, agg, [report]) == [None]

@@ -75,10 +75,7 @@ class _Deadline:
         super().sendall(*given)  # type: ignore[misc]
 
     def _limit(self) -> None:
-        left = self.deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError("too slow")
-        self.settimeout(left)  # type: ignore[attr-defined]
+        self.settimeout(self.deadline - time.monotonic())  # type: ignore[attr-defined]  # ValueError below 0
 
 
 class _PlainSocket(_Deadline, socket.socket):
