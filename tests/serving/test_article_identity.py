@@ -265,6 +265,8 @@ def test_an_address_twice_in_what_is_put_in_is_one_article(catalogue):
     assert resolve(catalogue.store, ["N1", TWO]) == {"N1": "N1", TWO: TWO}, (
         "a name that an article has is not another's"
     )
+    catalogue.add(("https://news.example/?p=3", "https://news.example/3", "Three"))
+    assert catalogue.ids() == {"N1", TWO, "https://news.example/3"}, "of two addresses the link is the article's"
     catalogue.read(LIAR, ("N1", "https://liar.example/N1", "Casino"), ("N2", "", "Casino"))
     assert resolve(catalogue.store, ["N1", "N2"]) == {"N1": "N1", "N2": "N1"}
 
