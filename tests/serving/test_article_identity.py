@@ -84,7 +84,7 @@ def test_hosts_in_other_scripts_have_one_form():
 
 @pytest.mark.parametrize(
     "odd",
-    ["https://", "https://[::1", f"https://{'a' * 70}.example/", "http://a:b:c/", "https://?", "https://./",
+    ["https://\udcff/", "https://", "https://[::1", f"https://{'a' * 70}.example/", "http://a:b:c/", "https://?", "https://./",
      "https://reader@news.example/", "https://evil.example\\@news.example/", "https://news.example%2F.evil.example/"],
 )  # fmt: skip
 def test_what_is_no_address_of_a_page_alone_is_still_a_name(odd):
