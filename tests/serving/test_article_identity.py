@@ -84,7 +84,7 @@ def test_hosts_in_other_scripts_have_one_form():
 
 @pytest.mark.parametrize(
     "odd",
-    ["https://", "https://[::1", f"https://{'a' * 70}.example/", "http://a:b:c/", "https://?", "https://./",
+    ["https://\udcff/", "https://", "https://[::1", f"https://{'a' * 70}.example/", "http://a:b:c/", "https://?", "https://./",
      "https://reader@news.example/", "https://evil.example\\@news.example/", "https://news.example%2F.evil.example/"],
 )  # fmt: skip
 def test_what_is_no_address_of_a_page_alone_is_still_a_name(odd):
@@ -265,6 +265,8 @@ def test_an_address_twice_in_what_is_put_in_is_one_article(catalogue):
     assert resolve(catalogue.store, ["N1", TWO]) == {"N1": "N1", TWO: TWO}, (
         "a name that an article has is not another's"
     )
+    catalogue.add(("https://news.example/?p=3", "https://news.example/3", "Three"))
+    assert catalogue.ids() == {"N1", TWO, "https://news.example/3"}, "of two addresses the link is the article's"
     catalogue.read(LIAR, ("N1", "https://liar.example/N1", "Casino"), ("N2", "", "Casino"))
     assert resolve(catalogue.store, ["N1", "N2"]) == {"N1": "N1", "N2": "N1"}
 

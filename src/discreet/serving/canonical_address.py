@@ -54,7 +54,7 @@ def shortened(name: str) -> str:
 
 def digested(name: str) -> str:
     """Return a digest as an id."""
-    return f"sha256:{hashlib.sha256(name.encode()).hexdigest()[:40]}"
+    return f"sha256:{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:40]}"
 
 
 def _name(parameter: str) -> str:
