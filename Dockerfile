@@ -13,7 +13,7 @@ WORKDIR /app
 COPY requirements-image.txt ./
 RUN pip install --no-cache-dir --require-hashes --requirement requirements-image.txt \
     --extra-index-url "${TORCH_INDEX:?the index of the CPU builds of PyTorch}"
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE NOTICE ./
 COPY src ./src
 RUN pip install --no-cache-dir --no-deps --no-build-isolation '.[serve,lm,postgres]'
 

@@ -86,6 +86,22 @@ def test_what_compose_mounts_exists_and_everything_has_limits():
     assert named == set(COMPOSE["volumes"])
 
 
+def test_compose_builds_each_image_of_ours_that_it_names():
+    ours = [
+        service
+        for file in (COMPOSE, SUMS)
+        for name, service in file["services"].items()
+        if name in ("discreet", "helper")
+    ]
+    assert len(ours) == 3
+    for service in ours:
+        assert service["image"] == "discreet"
+        assert service["build"] == COMPOSE["services"]["discreet"]["build"]
+        assert (ROOT / service["build"]["context"] / "Dockerfile").exists()
+    for service in COMPOSE["services"].values():
+        assert "build" in service or ":" in service["image"], "what is not built has a version"
+
+
 def options_of(*command):
     found = get_command(app)
     for name in command:

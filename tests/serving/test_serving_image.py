@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import tomllib
+from importlib.metadata import metadata
 from pathlib import Path
 
 import httpx
@@ -85,6 +86,20 @@ def test_pinned_versions_are_those_of_the_tests_and_each_has_a_hash():
     lines = [line for line in (ROOT / "requirements-image.txt").read_text().splitlines() if not line.startswith("#")]
     assert all(re.search(r" --hash=sha256:[0-9a-f]{64}$", line) for line in lines)
     assert "--require-hashes" in DOCKERFILE
+
+
+def test_the_notice_names_each_package_of_the_image_and_says_what_copyleft_asks():
+    notice = (ROOT / "NOTICE").read_text()
+    about, _, table = notice.partition("Packages of the image:")
+    named = dict(line.strip().split(": ", 1) for line in table.splitlines() if line.strip())
+    assert set(named) == set(pins("requirements-image.txt")), "write NOTICE again"
+    assert all(named.values())
+    for name in named:
+        found = metadata(name)
+        told = [found.get("License-Expression", ""), found.get("License", ""), *found.get_all("Classifier", [])]
+        if re.search(r"\b(L?GPL|MPL)\b|Lesser General|Mozilla Public", " ".join(told)) or "GPL" in named[name]:
+            assert re.search(rf"\b{name}\b", about), f"NOTICE does not say what the licence of {name} asks"
+    assert "NOTICE" in " ".join(instructions("COPY"))
 
 
 def item(name, version, **info):
