@@ -79,11 +79,15 @@ def test_a_demonstration_that_cannot_write_does_not_begin(here, capsys, monkeypa
     assert "cannot be written" in refused(capsys, "demo", "--no-serve", *options)
 
 
-@pytest.mark.parametrize("folder", ["served", "world"])
-def test_a_demonstration_replaces_its_own_folders_only(here, capsys, folder):
-    (here / "demo" / folder).mkdir(parents=True)
-    (here / "demo" / folder / "mine").write_text("kept")
-    assert "was not written by Discreet" in refused(capsys, "demo", "--no-serve")
+@pytest.mark.parametrize(
+    ("file", "options"),
+    [("served/mine", []), ("world/mine", []), ("report/report.html", []), ("run/mine", ["--compare"])],
+)
+def test_a_demonstration_replaces_its_own_folders_only(here, capsys, monkeypatch, file, options):
+    monkeypatch.setattr("discreet.serving.addresses.listen", lambda *_: pytest.fail("it has begun"))
+    (here / "demo" / file).parent.mkdir(parents=True)
+    (here / "demo" / file).write_text("kept")
+    assert "was not written by Discreet" in refused(capsys, "demo", "--no-serve", *options)
 
 
 def test_films_are_not_unequal_beyond_numbers(here, capsys):
