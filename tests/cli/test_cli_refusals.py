@@ -78,7 +78,8 @@ def test_a_demonstration_that_cannot_write_does_not_begin(here, capsys, monkeypa
     assert "cannot be written" in refused(capsys, "demo", "--no-serve")
 
 
-def test_a_demonstration_replaces_its_own_folder_only(here, capsys):
+def test_a_demonstration_replaces_its_own_folder_only(here, capsys, monkeypatch):
+    monkeypatch.setattr("discreet.serving.addresses.listen", lambda *_: pytest.fail("it has begun"))
     (here / "demo" / "served").mkdir(parents=True)
     (here / "demo" / "served" / "mine").write_text("kept")
     assert "was not written by Discreet" in refused(capsys, "demo", "--no-serve")

@@ -141,7 +141,7 @@ def test_a_reader_without_clicks_sends_a_code_like_anybody(task, dev):
     ("name", "settings", "says"),
     [
         ("click_reports", {"epsilon": 0.0}, "epsilon must be above 0"),
-        ("click_reports", {"epsilon": math.nan}, "epsilon must be above 0"),
+        ("click_reports", {"epsilon": math.nan}, "epsilon is a number, not"),
         ("click_reports", {"label_share": 1.0}, "label_share must be at least 0 and below 1"),
         ("click_reports", {"label_share": -0.1}, "label_share must be at least 0 and below 1"),
         ("click_reports", {"epochs": 0}, "epochs must be at least 1"),

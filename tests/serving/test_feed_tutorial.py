@@ -13,7 +13,7 @@ TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial" / "from-feed-to-front
 def test_the_tutorial_does_what_it_says(tmp_path):
     text, free = TUTORIAL.read_text(), free_ports()
     port, folder = free["8000"], tmp_path / "empty"
-    _, _, _, checked, started, changed, broken, taken_down, sums, embedded, _ = run_page(
+    _, _, checked, started, changed, broken, taken_down, sums, embedded, _ = run_page(
         TUTORIAL, tmp_path, patience=280, free=free
     )
     expected = re.search(r"```text\n(.*?)```", text, re.DOTALL).group(1)
