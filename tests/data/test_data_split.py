@@ -65,7 +65,7 @@ def test_validation_is_the_end_of_train(times, fraction):
 
 
 def test_validation_needs_something_to_cut():
-    with pytest.raises(DiscreetError, match="too few"):
+    with pytest.raises(DiscreetError, match="can be cut off"):
         with_validation(news([1]))
     with pytest.raises(ValueError, match="fraction"):
         with_validation(news([1, 2]), 1.0)

@@ -60,7 +60,7 @@ def test_the_same_seed_deals_alike_and_another_otherwise():
     [
         (random_ratings(0), 1, Sizes.EQUAL, "at least 2 vendors"),
         (random_ratings(0, users=1), 2, Sizes.EQUAL, "1 user cannot be split"),
-        (random_ratings(0, users=3), 4, Sizes.EQUAL, "too few for 4 vendors"),
+        (random_ratings(0, users=3), 4, Sizes.EQUAL, "cannot be dealt out to 4 vendors"),
         (random_ratings(0), 2, [1.0, 0.0], "sizes above 0"),
         (random_ratings(0), 2, [1.0], "give 2 sizes"),
     ],
@@ -105,7 +105,7 @@ def test_one_fold_tests_a_tenth_and_ten_test_everything_once(seed):
 
 def test_too_few_ratings_for_the_folds_are_refused():
     ratings = random_ratings(0, users=2, items=2, density=0.0)
-    with pytest.raises(DiscreetError, match="too few for 10 parts"):
+    with pytest.raises(DiscreetError, match="cannot be cut into 10 parts"):
         folds(ratings, 10)
 
 
