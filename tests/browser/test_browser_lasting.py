@@ -21,13 +21,14 @@ SITE = "https://news.test"
 """Its pages may seal; they come from files, so nothing needs a certificate."""
 VISIT = """async (conversation) => {
   const { Talk } = await import("/support/sums_talk.mjs");
-  return new Talk((name) => import(`/web/device/${name}`), conversation, [], { own: "device" }).run();
+  return new Talk((name) => import(`/web/device/${name}`), conversation, [], { own: "device", seed: 7 }).run();
 }"""
 CLEARED = "for (const name of ['device', 'discreet sums']) indexedDB.deleteDatabase(name);"
 FRAME = """<script type=module>
   import { Talk } from "SITE/support/sums_talk.mjs";
   const load = (name) => import("SITE/web/device/" + name);
-  onmessage = async ({ data }) => parent.postMessage(await new Talk(load, data, [], { own: "device" }).run(), "*");
+  const parts = { own: "device", seed: 7 };
+  onmessage = async ({ data }) => parent.postMessage(await new Talk(load, data, [], parts).run(), "*");
   parent.postMessage("ready", "*");
 </script>"""
 ASK_FRAME = """([text, conversation]) => new Promise((resolve) => {

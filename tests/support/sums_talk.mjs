@@ -21,6 +21,7 @@ export class Talk {
   #fails = false;
   #measurements = new Map();
   #parts;
+  #lost = 0;
 
   constructor(load, conversation, clicks, parts) {
     this.#load = load;
@@ -42,14 +43,16 @@ export class Talk {
     const { today, life, debits } = await this.sums.statement();
     const { obstacle, refused, problem } = this.sums;
     const [tasks, ranked] = [await this.sums.tasks(), this.device.model ? this.device.here(5).articles : []];
-    const counts = { debits: debits.length, tasks: tasks.length, ranked: ranked.length };
+    const isTrial = debits.some(({ isOneParty }) => isOneParty);
+    const counts = { isTrial, debits: debits.length, tasks: tasks.length, ranked: ranked.length };
     return { seen, given, thrown, today, life, obstacle, refused, problem, ...counts };
   }
 
   /** The page is opened, or opened again. */
   async open() {
+    Object.assign((await this.#load("check.js")).LIMITS, this.#conversation.limits);
     const { openDevice } = await this.#load("device.js");
-    const random = (count) => new Uint8Array(count).fill(this.#parts.seed ?? 7);
+    const random = (count) => new Uint8Array(count).fill(this.#parts.seed + this.#lost);
     this.device = await openDevice({ url: "https://news.test", fetch: this.#fetch, random, now: () => this.#now, database: this.#parts.own });
     await this.device.refresh();
     this.sums = await this.device.joinSums({ helpers: this.#conversation.helpers, sharder: await this.#sharder(), shared: this.#parts.shared });
@@ -82,6 +85,17 @@ export class Talk {
     await this.sums.contributeDue();
   }
 
+  /** The reader stops her part. */
+  async stop() {
+    await (await this.#part()).stop();
+  }
+
+  /** A page is open until then, with ticks that come too seldom to be busy. */
+  async tick(end) {
+    const part = await this.#part();
+    for (; this.#now < end; this.#now += 50) await part.tick();
+  }
+
   async fail(fails) {
     this.#fails = fails;
   }
@@ -93,12 +107,18 @@ export class Talk {
     });
   }
 
-  /** A bug in a measure: it throws if something was clicked, or gives much too much. */
+  /** The device's own database is lost, the shared one stays. */
+  async renew() {
+    this.#lost = 100; // what is drawn afterwards is different
+    this.#parts.own = await lasting(this.#load);
+  }
+
+  /** A bug in a measure: it throws if something was clicked, gives much too much, or gives the total again and again. */
   async break(how) {
     const { MEASURES } = await this.#load("sums/measures.js");
     MEASURES["clicks by cell"].values = (task, { clicked }) => {
       if (how === "throws" && clicked.length) throw new Error("a bug");
-      return new Array(task.length).fill(how === "throws" ? 0 : task.max_value);
+      return Array.from({ length: task.length }, (_, i) => (how === "throws" || (how === "again" && i) ? 0 : task.max_value));
     };
   }
 
@@ -110,11 +130,18 @@ export class Talk {
 
   async #click() {
     const now = this.#now;
-    for (; this.#clicks.length && this.#clicks[0][0] <= now; this.#clicks.shift()) {
+    for (; this.device && this.#clicks.length && this.#clicks[0][0] <= now; this.#clicks.shift()) {
       this.#now = this.#clicks[0][0];
       await this.device.clicked(this.#clicks[0][1]);
     }
     this.#now = now;
+  }
+
+  async #part() {
+    const { TakingPart } = await this.#load("sums/taking_part.js");
+    const part = new TakingPart({ contributor: this.sums, storage: this.#parts.own, now: () => this.#now, sent: () => [] });
+    await part.load();
+    return part;
   }
 
   async #sharder() {
