@@ -312,9 +312,18 @@ CHECKS = [
         "an obstacle stops contributions",
         "a ledger was found again",
         None,
-        (
-            (CONTRIBUTOR_JS, "if (this.obstacle) return null;", ""),
-            (CONTRIBUTOR_JS, "if (this.obstacle) return 0;", ""),
-        ),
+        ((CONTRIBUTOR_JS, "if (this.obstacle) return 0;", ""),),
+    ),
+    Check(
+        "a reader may stop",
+        "a reader who stopped",
+        None,
+        (("sums/taking_part.js", "if (this.isStopped || this.#isBusy)", "if (this.#isBusy)"),),
+    ),
+    Check(
+        "that she stopped is remembered",
+        "a reader who stopped",
+        None,
+        (("sums/taking_part.js", "kept?.value.isStopped ?? false", "false"),),
     ),
 ]

@@ -159,17 +159,20 @@ CONVERSATIONS: dict[str, dict[str, Any]] = {
         told(epsilon=0.8),
         steps=steps(until(20), ["renew"], ["open"], until(24 + 1 / HOUR), ["open"], until(25)),
     ),
-    "the ledger does not last": conversation(told(), storages=["shared"], lasts=False),
-    "the shared ledger does not last": conversation(told(), storages=["own"], lasts=False),
-    "a page without an origin": conversation(told(), origin="null", lasts=False),
+    "the ledger does not last": conversation(told(), storages=["shared"], is_silent=True),
+    "the shared ledger does not last": conversation(told(), storages=["own"], is_silent=True),
+    "a page without an origin": conversation(told(), origin="null", is_silent=True),
     "a ledger was found again": conversation(
-        told(), steps=[clock(BEFORE), ["announce", None], ["open"], until(30)], lasts=False
+        told(),
+        steps=[clock(BEFORE), ["announce", None], ["open"], clock(1 + 599 / HOUR), ["contribute"], until(30)],
+        is_silent=True,
     ),
     "a ledger was found again on a later day": conversation(
         told(),
-        steps=[clock(100 / HOUR), ["announce", None], ["open"], clock(200 / HOUR), ["open"], until(6)],
-        lasts=False,
+        steps=[clock(100 / HOUR), ["announce", None], ["open"], clock(2), ["open"], until(6)],
+        is_silent=True,
     ),
+    "a reader who stopped": conversation(told(), steps=steps(["stop"], ["tick", START + 5 * HOUR]), is_silent=True),
 }
 
 
@@ -253,7 +256,7 @@ def _spent(some: Mapping[str, Any], reports: Sequence[Any]) -> list[str]:
         wrong += [
             "more than a period's total" for (name, _), size in periods.items() if size > known[name]["max_total"]
         ]
-    wrong += ["paid from a ledger that does not last"] * bool(reports and not some.get("lasts", True))
+    wrong += ["a report where none may be"] * bool(reports and some.get("is_silent"))
     return wrong + [f"a life cost {life:g}"] * (life > _MOST["max_life_epsilon"] + 1e-9)
 
 

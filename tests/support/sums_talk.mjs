@@ -85,6 +85,17 @@ export class Talk {
     await this.sums.contributeDue();
   }
 
+  /** The reader stops her part. */
+  async stop() {
+    await (await this.#part()).stop();
+  }
+
+  /** A page is open until then, with ticks that come too seldom to be busy. */
+  async tick(end) {
+    const part = await this.#part();
+    for (; this.#now < end; this.#now += 50) await part.tick();
+  }
+
   async fail(fails) {
     this.#fails = fails;
   }
@@ -124,6 +135,13 @@ export class Talk {
       await this.device.clicked(this.#clicks[0][1]);
     }
     this.#now = now;
+  }
+
+  async #part() {
+    const { TakingPart } = await this.#load("sums/taking_part.js");
+    const part = new TakingPart({ contributor: this.sums, storage: this.#parts.own, now: () => this.#now, sent: () => [] });
+    await part.load();
+    return part;
   }
 
   async #sharder() {
