@@ -5,7 +5,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from discreet.experiments.drawing import FAINT, INK, MARKERS, SERIES, drawing, svg_of, whisker
+from discreet.experiments.drawing import (
+    FAINT,
+    SERIES,
+    LineEnd,
+    drawing,
+    height_for,
+    label_lines,
+    look,
+    svg_of,
+    whisker,
+)
 from discreet.experiments.ranking_results import Comparison, MethodResult
 
 if TYPE_CHECKING:
@@ -28,7 +38,8 @@ def epsilon_plot_svg(comparison: Comparison, name: str = "epsilon") -> str | Non
     """
     if not any(len(points) > 1 for points in _series(comparison).values()):
         return None
-    with drawing(6.8, 4.2) as figure:
+    names = len(_series(comparison)) + sum(result.epsilon is None for result in comparison.results)
+    with drawing(7.6, height_for(names)) as figure:
         _draw_epsilon(figure, comparison)
         return svg_of(figure, name)
 
@@ -58,8 +69,9 @@ def _draw_epsilon(figure: Figure, comparison: Comparison) -> None:
     series = _series(comparison)
     finite = [e for points in series.values() for r in points for e in _epsilons(r) if 0 < e < math.inf] or [1.0]
     infinity = max(finite) * 10 ** max(0.5, 0.15 * math.log10(max(finite) / min(finite)))
+    ends: list[LineEnd] = []
     for place, (name, points) in enumerate(series.items()):
-        color, marker = SERIES[place % len(SERIES)], MARKERS[place % len(MARKERS)]
+        color, marker = look(place)
         line = [(min(result.lifetime_epsilon, infinity), result) for result in points]
         line.sort(key=lambda point: (point[0], point[1].epsilon or 0))
         means = [result.estimate("auc").mean for _, result in line]
@@ -72,19 +84,18 @@ def _draw_epsilon(figure: Figure, comparison: Comparison) -> None:
             markersize=6,
             linewidth=1.4,
             capsize=3,
-            label=name,
         )
+        ends.append(LineEnd(name, color, means[-1], line[-1][0]))
         for (x, result), mean in zip(line, means, strict=True):
             _draw_failed_claim(axes, result, x, mean, color, marker)
     for result in comparison.results:
         if result.epsilon is None:
             mean = result.estimate("auc").mean
             axes.axhline(mean, color=FAINT, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
-            label = axes.annotate(result.label, (1, mean), xycoords=("axes fraction", "data"), color=INK, fontsize=8)
-            label.set(ha="right", va="bottom")
+            ends.append(LineEnd(result.label, FAINT, mean))
     _label_epsilon_axis(axes, min(finite), max(finite), infinity)
     axes.set_ylabel(f"AUC on {comparison.dataset}, {comparison.split}")
-    figure.legend(loc="outside upper left", ncols=3, fontsize=9)
+    label_lines(axes, ends)
 
 
 def _draw_failed_claim(axes: Axes, result: MethodResult, true: float, mean: float, color: str, marker: str) -> None:

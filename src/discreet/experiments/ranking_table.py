@@ -98,10 +98,11 @@ def rich_table(comparison: Comparison) -> Grid:
 
 
 def page(comparison: Comparison, plots: dict[str, str]) -> Page:
-    """What the report shows."""
+    """What the report shows; the difference, which decides, stands beside the AUC."""
+    titles = headings(comparison)
     values = {
         "reference": comparison.reference,
-        "headings": headings(comparison),
+        "headings": [*titles[:4], *titles[3 + len(comparison.metrics) :], *titles[4 : 3 + len(comparison.metrics)]],
         "rows": rows(comparison),
         "labels": [result.label for result in comparison.results],
         "legend": legend(comparison),

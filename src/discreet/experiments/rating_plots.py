@@ -9,26 +9,34 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from discreet.evaluation.uncertainty import Estimate
-from discreet.experiments.drawing import FAINT, INK, MARKERS, SERIES, drawing, svg_of, whisker
+from discreet.experiments.drawing import (
+    FAINT,
+    SERIES,
+    LineEnd,
+    drawing,
+    height_for,
+    label_lines,
+    look,
+    svg_of,
+    whisker,
+)
 from discreet.experiments.rating_results import BUCKETS, VendorComparison
 from discreet.experiments.vendor_gains import Measured, VendorGains, label_of, mean_over_vendors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_STROKES = ("-", "--", ":")
 _FEW_TICKS = 10
-_LEGEND_LETTERS = 90
-"""How many letters of the legend's size stand side by side above a plot."""
 
 Result = TypeVar("Result", bound=Measured)
-Draw = Callable[["Axes"], None]
+Draw = Callable[["Axes"], list[LineEnd]]
+"""Draws into axes, and says where lines end."""
 
 
 def plots(comparison: VendorComparison) -> dict[str, str]:
     """The plots that make sense for the comparison, by name, each an SVG that can stand in a page."""
     drawn = gain_plots(comparison, f"RMSE on {comparison.ratings}, {comparison.vendors} vendors")
-    tail = {"tail": _drawn(lambda axes: _tail(axes, comparison), "tail")}
+    tail = {"tail": _drawn(lambda axes: _tail(axes, comparison), "tail", len(_by_method(comparison.results)) + 2)}
     return {**{name: drawn.pop(name) for name in list(drawn) if name != "gains"}, **tail, **drawn}
 
 
@@ -42,7 +50,8 @@ def gain_plots(comparison: VendorGains, axis: str) -> dict[str, str]:
             **(closed if comparison.gap_closed(comparison.alone) is not None else {}),
             **drawn,
         }
-    return {name: _drawn(draw, name) for name, draw in drawn.items()}
+    rows = {"gains": len(comparison.measurements)}
+    return {name: _drawn(draw, name, rows.get(name, len(_series(comparison)) + 2)) for name, draw in drawn.items()}
 
 
 def line_plot(
@@ -50,23 +59,15 @@ def line_plot(
 ) -> str:
     """Lines of (label, x, y) as an SVG; an x of infinity stands at the right end.
 
-    Where few x are drawn, each has its tick. The seventh line has the first one's colour, and another stroke.
+    Where few x are drawn, each has its tick.
     """
-    columns = _legend_columns([label for label, _, _ in lines])
-    with drawing(6.8, 3.8 + 0.2 * math.ceil(len(lines) / columns)) as figure:
-        axes = figure.add_subplot()
+    with drawing(7.6, height_for(len(lines))) as figure:
+        axes, ends = figure.add_subplot(), []
         for place, (label, x, y) in enumerate(lines):
-            series, stroke = place % len(SERIES), _STROKES[place // len(SERIES) % len(_STROKES)]
-            axes.plot(
-                [_place(each) for each in x],
-                y,
-                linestyle=stroke,
-                marker=MARKERS[series],
-                color=SERIES[series],
-                markersize=5,
-                linewidth=1.4,
-                label=label,
-            )
+            color, marker = look(place)
+            places = [_place(each) for each in x]
+            axes.plot(places, y, f"{marker}-", color=color, markersize=5, linewidth=1.4)
+            ends.append(LineEnd(label, color, *max(zip(y, places, strict=True), key=lambda end: end[1])))
         if log:
             axes.set_xscale("log")
             axes.minorticks_off()
@@ -77,77 +78,69 @@ def line_plot(
             )
         axes.set(xlabel=across, ylabel=up)
         _grid(axes)
-        figure.legend(loc="outside upper left", ncols=columns, fontsize=9)
+        label_lines(axes, ends)
         return svg_of(figure, name)
 
 
-def _legend_columns(labels: Sequence[str]) -> int:
-    """As many as have room above a plot."""
-    return max(1, min(4, _LEGEND_LETTERS // (6 + max(map(len, labels)))))
-
-
-def _drawn(draw: Draw, name: str) -> str:
-    with drawing(6.8, 4.2) as figure:
+def _drawn(draw: Draw, name: str, names: int) -> str:
+    with drawing(7.6, height_for(names)) as figure:
         axes = figure.add_subplot()
-        draw(axes)
-        if axes.get_legend_handles_labels()[1]:
-            figure.legend(loc="outside upper left", ncols=4, fontsize=9)
+        label_lines(axes, draw(axes))
         return svg_of(figure, name)
 
 
-def _figure(axes: Axes, comparison: VendorGains, axis: str) -> None:
+def _figure(axes: Axes, comparison: VendorGains, axis: str) -> list[LineEnd]:
+    ends = []
     for place, (name, points) in enumerate(_series(comparison).items()):
-        found = [mean_over_vendors(result.figure) for result in points]
-        gains = [comparison.gain(result) for result in points]
-        axes.errorbar(
-            [_place(result.epsilon) for result in points],
-            [each.mean for each in found],
-            yerr=[whisker(gain.se) for gain in gains],
-            fmt=f"{MARKERS[place % len(MARKERS)]}-",
-            color=SERIES[place % len(SERIES)],
-            markersize=6,
-            linewidth=1.4,
-            capsize=3,
-            label=name,
-        )
+        means = [mean_over_vendors(result.figure).mean for result in points]
+        x = [_place(result.epsilon) for result in points]
+        whiskers = [whisker(comparison.gain(result).se) for result in points]
+        color, marker = look(place)
+        axes.errorbar(x, means, yerr=whiskers, fmt=f"{marker}-", color=color, markersize=6, linewidth=1.4, capsize=3)
+        ends.append(LineEnd(name, color, means[-1], x[-1]))
     for result in comparison.measurements:
         if result.method in ("local", "full"):
             level = mean_over_vendors(result.figure).mean
             axes.axhline(level, color=FAINT, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
-            axes.annotate(
-                result.method, (1, level), xycoords=("axes fraction", "data"), ha="right", va="bottom", color=INK
-            )
+            ends.append(LineEnd(result.method, FAINT, level))
     _epsilon_axis(axes, comparison)
     axes.set_ylabel(axis)
+    return ends
 
 
-def _gap(axes: Axes, comparison: VendorGains) -> None:
+def _gap(axes: Axes, comparison: VendorGains) -> list[LineEnd]:
+    ends = []
     for place, (name, points) in enumerate(_series(comparison).items()):
-        closed = [100 * (comparison.gap_closed(result) or 0.0) for result in points]
-        color, marker = SERIES[place % len(SERIES)], MARKERS[place % len(MARKERS)]
-        x = [_place(result.epsilon) for result in points]
-        axes.plot(x, np.maximum(closed, -100), f"{marker}-", color=color, markersize=6, linewidth=1.4, label=name)
+        closed = np.maximum([100 * (comparison.gap_closed(result) or 0.0) for result in points], -100)
+        x, (color, marker) = [_place(result.epsilon) for result in points], look(place)
+        axes.plot(x, closed, f"{marker}-", color=color, markersize=6, linewidth=1.4)
+        ends.append(LineEnd(name, color, float(closed[-1]), x[-1]))
     axes.axhline(0, color=FAINT, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
     _epsilon_axis(axes, comparison)
     axes.set_ylabel("gap between local and full closed, % (cut at −100)")
+    return ends
 
 
-def _tail(axes: Axes, comparison: VendorComparison) -> None:
+def _tail(axes: Axes, comparison: VendorComparison) -> list[LineEnd]:
     shown = [result for result in comparison.results if result.method in ("local", "full")]
     shown += [
         max(points, key=lambda result: _place(result.epsilon)) for points in _by_method(comparison.results).values()
     ]
+    ends = []
     for place, result in enumerate(shown):
-        color, marker = SERIES[place % len(SERIES)], MARKERS[place % len(MARKERS)]
-        axes.plot(range(len(BUCKETS)), result.tail(), f"{marker}-", color=color, markersize=5, label=result.label)
+        (color, marker), errors = look(place), result.tail()
+        axes.plot(range(len(BUCKETS)), errors, f"{marker}-", color=color, markersize=5)
+        last = int(np.flatnonzero(np.isfinite(errors))[-1])
+        ends.append(LineEnd(result.label, color, float(errors[last]), last))
     share = comparison.local.tested.sum(axis=(0, 1, 2)) / comparison.local.tested.sum()
     ticks = [f"{bucket}\n({part:.0%})" for bucket, part in zip(BUCKETS, share, strict=True)]
     axes.set_xticks(range(len(BUCKETS)), ticks)
     axes.set(xlabel="the vendor's own training ratings of the item (share of what is tested)", ylabel="RMSE")
     _grid(axes)
+    return ends
 
 
-def _gains(axes: Axes, comparison: VendorGains) -> None:
+def _gains(axes: Axes, comparison: VendorGains) -> list[LineEnd]:
     shown = [result for result in comparison.measurements if result is not comparison.alone]
     for place, result in enumerate(shown):
         gains = comparison.gains(result).ravel()
@@ -160,6 +153,7 @@ def _gains(axes: Axes, comparison: VendorGains) -> None:
     axes.set_xscale("symlog", linthresh=0.01)
     axes.set_xlabel(f"gain in {comparison.metric} over being alone, a dot for each vendor (logarithmic beyond ±0.01)")
     _grid(axes)
+    return []
 
 
 def _series(comparison: VendorGains) -> dict[str, list[Measured]]:
