@@ -80,7 +80,7 @@ def main() -> None:
 def _refuse(error: Any) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         return 2  # the help itself has been printed
-    message = " ".join(error.format_message().split())
+    message = " ".join(error.format_message().split()).replace("Value error, ", "")  # Typer from 0.29 on says this, too
     if not isinstance(error, _USAGE_ERROR):
         return _fail(message)
     command = error.ctx.command_path if error.ctx else "discreet"

@@ -85,7 +85,7 @@ def _checked(context: typer.Context, path: Path, known: dict[str, Any], key: str
     try:
         parameter.process_value(context, placed if several else placed[0])
     except typer.BadParameter as error:
-        raise InputError(path, f"{key}: {error.message}") from None
+        raise InputError(path, f"{key}: {error.message.removeprefix('Value error, ')}") from None
     return placed if several else placed[0]
 
 
