@@ -23,6 +23,15 @@ sketch = TopicCounts(epsilon=1.0, topics=6).release([0, 0, 3], SecureNoise())
 print(label.guarantee, len(sketch.values), ReaderClient.__name__, Ledger.__name__)
 """
 VECTOR = str(ROOT / "tests" / "aggregation" / "vectors" / "Prio3Count_0.json")
+BUDGET = """
+from discreet.aggregation.task import Task
+from discreet.serving.status import budget
+import json, pathlib
+
+(row,) = budget([Task.from_json(json.loads(pathlib.Path("terms.json").read_text()))])["tasks"]
+assert row["year"]["epsilon"] > row["day"]["epsilon"]
+"""
+SITES = ["--leader", "https://news.example/dap", "--helper", "https://helper.example"]
 WORLD = ["data", "synth", "world", "--readers", "60", "--days", "1", "--articles-per-day", "10"]
 TEXT = ["--text", "hashed"]
 TRAIN = ["train", "world", "--method", "fedrec", "--rounds", "1", "--set", "fraction=0.1", *TEXT, "--out", "trained"]
@@ -32,6 +41,7 @@ PROGRAMS = {
     (): [["-c", DEVICE], ["list"]],
     ("account",): [["audit", "randomized response", "--json"]],
     ("sums",): [["aggregate", "check-vector", VECTOR], ["aggregate", "keygen", "key"]],
+    ("serve",): [["aggregate", "terms", "quality", "--epsilon", "0.1", *SITES, "--out", "terms.json"], ["-c", BUDGET]],
     ("train",): [
         WORLD,
         TRAIN,

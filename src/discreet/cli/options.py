@@ -108,11 +108,13 @@ def in_plain_words(error: typer.BadParameter) -> str:
     """What is wrong with a value: of a number, which numbers the option takes."""
     kind = None if error.param is None else error.param.type
     what = {"integer": "a whole number", "float": "a number"}.get(getattr(kind, "name", "").removesuffix(" range"))
+    message = error.message.removeprefix("Value error, ")  # Typer from 0.29 on begins with this
     if what is None:
-        return error.message
+        return message
     low, high = getattr(kind, "min", None), getattr(kind, "max", None)
     limits = "" if low is None else f" of at least {low}" if high is None else f" from {low} to {high}"
-    return f"it is {what}{limits}, not {error.message.partition(' is not ')[0]}"
+    given, known, _ = message.partition(" is not ")
+    return f"it is {what}{limits}" + (f", not {given}" if known else "")
 
 
 def parse_settings(pairs: list[str] | None, *, several: bool = False) -> dict[str, Any]:
