@@ -76,6 +76,13 @@ def naming_full_disk(path: Path) -> Iterator[None]:
         raise
 
 
+def make_private(folder: Path) -> None:
+    """Let only the owner read a folder and all that is in it."""
+    folder.chmod(0o700)
+    for one in folder.rglob("*"):
+        one.chmod(0o700 if one.is_dir() else 0o600)
+
+
 @contextmanager
 def creating_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary folder that becomes `path` when the block ends well and vanishes otherwise.
@@ -217,7 +224,7 @@ def write_mark(folder: Path, names: Iterable[str] | None = None) -> None:
     if names is None:
         files = (file for file in folder.rglob("*") if file.is_file() and file.name != MARK)
         names = sorted(file.relative_to(folder).as_posix() for file in files)
-    with replacing_file(folder / MARK) as draft:
+    with replacing_file(folder / MARK, folder.stat().st_mode & 0o644) as draft:
         draft.write_text(_mark(folder, names), encoding="utf-8")
 
 

@@ -24,6 +24,9 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 INTERRUPTED = 130
 """The exit code after Ctrl-C; Typer returns it instead of raising."""
 
+_KEEPING_STATE = ("serve", "aggregate", "backup", "restore", "database", "vendors", "nodes", "demo")
+"""Commands whose databases, keys, logs and folders only their owner may read, whatever the umask is."""
+
 _GOING_ON = {
     "train": " Go on with the same command and --resume.",
     "compare": " The same command goes on where it stopped.",
@@ -34,8 +37,14 @@ _GOING_ON = {
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
-    with shown():
-        return _run(list(arguments))
+    keeps_state = next((word for word in arguments if not word.startswith("-")), "") in _KEEPING_STATE
+    before = os.umask(0o077) if keeps_state else None
+    try:
+        with shown():
+            return _run(list(arguments))
+    finally:
+        if before is not None:
+            os.umask(before)
 
 
 def _run(arguments: list[str]) -> int:

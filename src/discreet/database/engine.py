@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ def connecting_engine(database: str | Path, *, patient: bool = False, read_only:
     if engine.dialect.name == "sqlite" and read_only:
         return engine  # nothing is set up, since that would write
     if engine.dialect.name == "sqlite":
+        event.listen(engine, "do_connect", _create_private)
         event.listen(engine, "connect", _set_up_patient_sqlite if patient else _set_up_sqlite)
     elif engine.dialect.name != "postgresql":
         raise DiscreetError(f"a database is a SQLite file or a postgresql:// URL, not {engine.dialect.name}")
@@ -69,6 +71,15 @@ def shown_database(database: str | Path) -> str:
     address = str(database)
     head, sign, tail = address.rpartition("@")
     return f"{head.partition('://')[0]}://…@{tail}" if sign else address
+
+
+def _create_private(_: Any, __: Any, arguments: list[Any], ___: Any) -> None:
+    """Make the file, if it is not there, for its owner alone; SQLite gives its side files the same mode.
+
+    One that is there is not opened: closing it would drop the locks of all connections of this process.
+    """
+    with suppress(OSError):  # SQLite says better what is wrong
+        os.close(os.open(arguments[0], os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
 def _set_up_sqlite(connection: Any, _: Any) -> None:

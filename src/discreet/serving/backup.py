@@ -32,7 +32,7 @@ from discreet.database import Schema, check, using_database
 from discreet.database.copies import copy_sqlite, is_copy, unmark
 from discreet.database.engine import connecting_engine, shown_database
 from discreet.errors import DiscreetError, InputError
-from discreet.files import creating_folder, durable_file, replacing_folder, verify_folder
+from discreet.files import creating_folder, durable_file, make_private, replacing_folder, verify_folder
 from discreet.serving import database_tables as serving_tables
 from discreet.version import __version__
 
@@ -82,6 +82,7 @@ def write_backup(
         backup = Backup(began, files, None if config is None else config.path.name, left_out)
         about = {**vars(backup), "version": __version__, "left_out": list(left_out)}
         (draft / ABOUT).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+        make_private(draft)
     return backup
 
 
@@ -124,7 +125,7 @@ def restore(
             _require_empty(place, aggregator_tables.SCHEMA)
         with creating_folder(aggregator) as draft:
             copytree(folder / FILES, draft, dirs_exist_ok=True)
-            draft.chmod(0o700)
+            make_private(draft)
             target = place if is_elsewhere else draft / place
             _put_back(folder / backup.databases["aggregator"], target, now)
     if database is not None:
@@ -215,7 +216,6 @@ def _copy_files(config: Config, folder: Path) -> Iterator[str]:
         target = folder / source.resolve().relative_to(home)
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         copyfile(source, target)
-        target.chmod(0o600)
     if (cells := config.file(config.cells)).is_dir():
         copytree(cells, folder / config.cells)
 

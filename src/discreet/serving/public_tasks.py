@@ -107,7 +107,7 @@ def _page(articles: Sequence[str]) -> bytes:
 
 
 def _write(path: Path, page: bytes) -> None:
-    with replacing_file(path) as draft:
+    with replacing_file(path, 0o600) as draft:
         draft.write_bytes(page)
 
 

@@ -7,6 +7,7 @@ been checked. Until then the old one serves, together with the articles that the
 from __future__ import annotations
 
 import hashlib
+import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -177,6 +178,8 @@ class CatalogueFile:
     def _connect(self) -> sqlite3.Connection:
         if isinstance(self._path, Path):
             self._path.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError):
+                os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         connection = sqlite3.connect(self._path, timeout=30.0, check_same_thread=False)
         connection.executescript(f"PRAGMA secure_delete = ON;{_SCHEMA}")
         return connection

@@ -130,7 +130,7 @@ def _settle(path: Path, task: Task) -> None:
     """Keep the task that is there if it has these terms, whenever it began; other terms are another task."""
     kept = read_task(path) if path.exists() else None
     if kept is None or replace(task, start=kept.start) != kept:
-        with replacing_file(path) as draft:
+        with replacing_file(path, 0o600) as draft:
             draft.write_text(json.dumps(task.to_json(), indent=2) + "\n", encoding="utf-8")
 
 
@@ -185,7 +185,7 @@ def trial_guarantee() -> Guarantee:
 
 def make_secrets(folder: Path) -> None:
     """Keys and tokens of a trial, each made once."""
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in ("leader.key", "helper.key", "collector.key"):
         if not public_path(folder / name).exists():  # it is written last
             (folder / name).unlink(missing_ok=True)
