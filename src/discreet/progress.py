@@ -6,7 +6,7 @@ has opened `shown()`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import repeat
@@ -23,6 +23,7 @@ _DAY_SECONDS = 86_400.0
 _progress: ContextVar[Progress | None] = ContextVar("discreet_progress", default=None)
 _verbose: ContextVar[bool] = ContextVar("discreet_verbose", default=False)
 _following: ContextVar[int] = ContextVar("discreet_following", default=0)
+_write: ContextVar[Callable[[str], None] | None] = ContextVar("discreet_notices", default=None)
 _said: ContextVar[set[str] | None] = ContextVar("discreet_said", default=None)
 
 
@@ -46,14 +47,27 @@ def shown() -> Iterator[None]:
 @contextmanager
 def shown_by(progress: Progress) -> Iterator[None]:
     """Let `progress` show bars and notices inside this block."""
-    token, quiet, said = _progress.set(progress), _verbose.set(_verbose.get()), _said.set(set())
+    token, quiet, said, write = (
+        _progress.set(progress),
+        _verbose.set(_verbose.get()),
+        _said.set(set()),
+        _write.set(None),
+    )
     try:
         yield
     finally:
         progress.stop()
+        _write.reset(write)
         _said.reset(said)
         _progress.reset(token)
         _verbose.reset(quiet)
+
+
+def write_notices(write: Callable[[str], None]) -> None:
+    """Give notices to a log, and show no bars, until the end of the `shown()` block."""
+    if _progress.get() is not None:
+        _progress.set(None)
+        _write.set(write)
 
 
 @contextmanager
@@ -138,8 +152,10 @@ def detail(message: str) -> None:
 
 def notice(message: str) -> None:
     """Say one line on standard error, as it is: square brackets are no markup."""
-    progress = _progress.get()
-    if progress is not None:
+    progress, write = _progress.get(), _write.get()
+    if write is not None:
+        write(message)
+    elif progress is not None:
         progress.console.print(message, style="dim", highlight=False, markup=False, soft_wrap=True)
 
 

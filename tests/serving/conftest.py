@@ -5,13 +5,16 @@ import logging
 import pytest
 from postgres_cluster import fresh_schema
 
-from discreet.serving.logs import log_repeats
+from discreet.serving.logs import JsonLines, log_repeats
 
 
 @pytest.fixture(autouse=True)
 def _every_test_logs_anew():
     """A server that ran in this process before has counted repeats, and has sent its logs to standard error alone."""
     log_repeats()
+    logging.captureWarnings(False)
+    root = logging.getLogger()
+    root.handlers = [one for one in root.handlers if not isinstance(one.formatter, JsonLines)]
     for name in ("discreet.serving", "uvicorn", "uvicorn.error"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [], True

@@ -61,8 +61,10 @@ def aggregate(
     from discreet.aggregation.dap.config import read_config
     from discreet.serving.addresses import listen, url_of
     from discreet.serving.aggregation import open_helper, open_leader, run_aggregator
+    from discreet.serving.logs import configure
 
     settings = read_config(config)
+    configure(log_level)
     aggregator = open_leader(settings) if role is RoleChoice.leader else open_helper(settings)
     listener = listen(settings.host, settings.port)
     address = url_of(listener)

@@ -160,18 +160,20 @@ class Gate:
             await _answer(send, 204, b"", [*self._headers, *allowed])
             return
         self._inside += 1
+        logged = False
         try:
             app = self._direct.get((scope["method"], path), self._app)
             await app(scope, visit.receive, visit.send)
         except Exception:
             if not visit.gone:
+                logged = True
                 log_exception("a request failed", method=scope["method"])
                 if not visit.started:
                     await _refuse(visit.send, 500, MISTAKE)
         finally:
             self._inside -= 1
             self._metrics.count(path, visit.status, time.perf_counter() - began)
-            if visit.status >= 500:
+            if visit.status >= 500 and not logged:
                 log_seldom("warning", "answered with an error", status=visit.status)
             if visit.status == 401:
                 log_seldom("warning", "a login failed")

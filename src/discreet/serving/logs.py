@@ -13,7 +13,11 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
+from types import TracebackType
 from typing import Any, TextIO
+
+from discreet.progress import write_notices
 
 REPEAT_SECONDS = 60.0
 _logger = logging.getLogger("discreet.serving")
@@ -99,6 +103,11 @@ class _Repeats:
 _repeats = _Repeats()
 
 
+def _log_uncaught(kind: type[BaseException], error: BaseException | None, where: TracebackType | None) -> None:
+    if not issubclass(kind, KeyboardInterrupt | SystemExit):
+        _logger.critical("an error was not caught", exc_info=(kind, error or kind(), where))
+
+
 class _StandardError(logging.StreamHandler[TextIO]):
     """Writes to what standard error is at the moment, which whoever runs this may have changed, and closed since."""
 
@@ -115,9 +124,18 @@ class _StandardError(logging.StreamHandler[TextIO]):
 
 
 def configure(level: str) -> None:
-    """Send the logs of this server, and of uvicorn, to standard error."""
+    """Send all that this process says of itself to standard error, as JSON.
+
+    That is the logs of this server, of uvicorn and of other libraries, warnings, notices, and what nobody has caught.
+    """
     handler = _StandardError()
     handler.setFormatter(JsonLines())
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    logging.captureWarnings(True)
+    write_notices(partial(log, "info"))
+    sys.excepthook = _log_uncaught
+    threading.excepthook = lambda found: _log_uncaught(found.exc_type, found.exc_value, found.exc_traceback)
+    sys.unraisablehook = lambda found: _log_uncaught(found.exc_type, found.exc_value, found.exc_traceback)
     for name in ("discreet.serving", "uvicorn", "uvicorn.error"):
         logger = logging.getLogger(name)
         logger.handlers = [handler] if name != "uvicorn.error" else []
