@@ -77,6 +77,13 @@ def test_a_server_says_when_to_come_back(site, given, seconds):
     assert caught.value.retry_after == seconds
 
 
+@pytest.mark.parametrize("address", ["http://127.0.0.1:1/s3cret\x01", "http://127.0.0.1:1/\u00e9?s3cret"])
+def test_an_address_that_http_cannot_send_is_not_repeated(address):
+    with pytest.raises(FetchError) as caught:
+        fetch(address, Version())
+    assert "s3cret" not in str(caught.value)
+
+
 def test_who_does_not_go_on_is_given_up(site, monkeypatch):
     monkeypatch.setattr(module, "SECONDS", 0.2)
     site.headers = {"Content-Length": "100000"}  # before the true one: the rest never comes

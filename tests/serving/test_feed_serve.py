@@ -71,6 +71,18 @@ def test_a_feeds_address_that_is_refused_is_not_repeated(address, capsys):
     assert "s3cret" not in capsys.readouterr().err
 
 
+@pytest.mark.long
+def test_what_a_server_says_at_its_start_has_no_key(site, tmp_path):
+    keyed = site.url + "?s3cret"
+    command = [*DISCREET, "serve", "--feed", keyed, "--text", "hashed", "--port", "0"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as server:
+        line = server.stdout.readline()
+        server.terminate()
+    assert line.startswith(f"Serving {shown_feed(keyed)} at ")
+
+
 def test_two_feeds_of_one_host_have_two_names():
     one, other = (shown_feed(f"https://news.example/feed?key={key}") for key in "ab")
     assert one != other

@@ -11,8 +11,10 @@ import pytest
 from dap_processes import Deployment
 from feed_server import discreet_serve, until
 
+from discreet.aggregation.dap.config import read_config
 from discreet.database.engine import connecting_engine
 from discreet.edge.reader.catalogue_file import CatalogueFile
+from discreet.serving.backup import write_backup
 
 DISCREET = [sys.executable, "-m", "discreet"]
 
@@ -89,6 +91,7 @@ def test_a_helper_and_its_backup_are_private(tmp_path):
             deployment.start(role)
         (tmp_path / "helper.toml").chmod(0o666)
         discreet(tmp_path, "backup", "out", "--aggregate", "helper.toml")
+        write_backup(tmp_path / "by Python", config=read_config(tmp_path / "helper.toml"))
         assert {one.name for one in tmp_path.glob("*.sqlite")} == {"helper.sqlite", "leader.sqlite"}
         assert not open_to_others(tmp_path, ours)
     finally:
