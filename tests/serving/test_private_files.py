@@ -43,6 +43,17 @@ def test_a_database_is_private_from_its_first_byte(tmp_path):
     engine.dispose()
 
 
+def test_another_process_that_closes_a_database_does_not_take_its_log_away(tmp_path):
+    engine = connecting_engine(tmp_path / "new.sqlite")
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE one (two)")
+    with engine.connect(), engine.connect():  # the second opens the file again
+        reads = "import sqlite3; c = sqlite3.connect('new.sqlite'); c.execute('SELECT * FROM one'); c.close()"
+        subprocess.run([sys.executable, "-c", reads], cwd=tmp_path, check=True)
+        assert (tmp_path / "new.sqlite-wal").exists()
+    engine.dispose()
+
+
 def test_a_devices_catalogue_is_private(tmp_path):
     CatalogueFile(tmp_path / "catalogue.sqlite")
     assert not open_to_others(tmp_path)

@@ -74,9 +74,12 @@ def shown_database(database: str | Path) -> str:
 
 
 def _create_private(_: Any, __: Any, arguments: list[Any], ___: Any) -> None:
-    """Make the file, if it is not there, for its owner alone; SQLite gives its side files the same mode."""
+    """Make the file, if it is not there, for its owner alone; SQLite gives its side files the same mode.
+
+    One that is there is not opened: closing it would drop the locks of all connections of this process.
+    """
     with suppress(OSError):  # SQLite says better what is wrong
-        os.close(os.open(arguments[0], os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        os.close(os.open(arguments[0], os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
 def _set_up_sqlite(connection: Any, _: Any) -> None:

@@ -7,7 +7,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -154,7 +154,8 @@ class LedgerStore:
 
     def _connect(self, *, create: bool) -> sqlite3.Connection:
         if create:
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+            with suppress(FileExistsError):  # to open and close one that is there would drop this process's locks on it
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             flush(self.folder)
         connection = sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode=rw", uri=True, timeout=self._timeout, isolation_level=None
