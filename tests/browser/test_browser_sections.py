@@ -19,6 +19,11 @@ NAMES = {
     "constructor": "Constructor",
     "iPhone": "IPhone",
 }
+UNSEEN = """(all) => all.filter((one) => {
+  const { left, right, top, bottom } = one.getBoundingClientRect();
+  return !one.contains(document.elementFromPoint((left + right) / 2, (top + bottom) / 2));
+}).length"""
+"""How many of some buttons a mouse cannot click."""
 
 
 def test_sections_have_names_that_people_write(browser: Any) -> None:
@@ -33,19 +38,32 @@ def test_sections_have_names_that_people_write(browser: Any) -> None:
 
 
 def test_all_sections_can_be_reached(browser: Any) -> None:
-    """By a mouse without a sideways wheel where there is room; by a finger on a phone."""
+    """By a mouse without a sideways wheel, at a click that moves the rest; by a finger on a phone."""
     with changing_site(browser) as (site, context):
         site.articles = articles_of(90, categories=45)
         page = context.new_page()
         page.goto(ORIGIN)
         page.wait_for_selector("html[data-ready]")
         buttons = page.locator("#sections button")
+        more = page.get_by_role("button", name="All sections")
         for width in (1366, 820):
             page.set_viewport_size({"width": width, "height": 768})
-            rights = buttons.evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().right)")
-            assert len(rights) == 46
-            assert max(rights) <= width
+            top = page.locator("#news").bounding_box()["y"]
+            more.click()
+            assert page.locator("#news").bounding_box()["y"] > top
+            assert buttons.count() == 45 + 1
+            assert buttons.evaluate_all(UNSEEN) == 0
+            page.get_by_role("button", name="Fewer").click()
+            assert page.locator("#news").bounding_box()["y"] == top
+            assert buttons.evaluate_all(UNSEEN) > 0
             assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        site.articles = articles_of(90, categories=3)
+        page.locator("#again").click()
+        more.wait_for(state="hidden")
+        assert buttons.evaluate_all(UNSEEN) == 0
+        site.articles = articles_of(90, categories=45)
+        page.locator("#again").click()
+        more.wait_for()
         page.set_viewport_size({"width": 390, "height": 844})
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         last = buttons.last

@@ -8,7 +8,7 @@
 import { openDevice } from "./device/device.js";
 import { showChoices, wireChoices } from "./page/choices.js";
 import { byId, say, show } from "./page/dom.js";
-import { clearNews, showNews, showNotice, showSections } from "./page/news.js";
+import { clearNews, showNews, showNotice, showSections, wireSections } from "./page/news.js";
 import { inPlace } from "./page/in_place.js";
 import { showPanel, showPromise, showSums } from "./page/panel.js";
 import { closeReader, openReader, renewReader, wireReader } from "./page/reader.js";
@@ -203,6 +203,7 @@ function start() {
   });
   for (const link of document.querySelectorAll("a[href='#news'], a[href='#privacy']")) link.addEventListener("click", goThere);
   wireChoices(device, act);
+  wireSections();
   device.onchange = hear;
   window.addEventListener("online", retry);
   setInterval(retry, RETRY_SECONDS * 1000);

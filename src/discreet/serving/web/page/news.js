@@ -73,6 +73,24 @@ export function showSections(categories, chosen, choose) {
         category === null ? "Front page" : sectionName(category)))));
   }
   [...list.querySelectorAll("button")].forEach((button, place) => button.setAttribute("aria-pressed", String(wanted[place] === chosen)));
+  showRest();
+}
+
+/** Offer the other rows of sections, if there are any. */
+function showRest() {
+  const list = byId("sections"), rest = byId("all-sections"), isOpen = rest.getAttribute("aria-expanded") === "true";
+  show("all-sections", isOpen || list.scrollHeight > list.clientHeight + 4);
+  if (!isOpen) list.scrollTop = 0;
+  rest.textContent = isOpen ? "Fewer" : "All sections";
+}
+
+/** Wire the button of the other rows once. */
+export function wireSections() {
+  byId("all-sections").addEventListener("click", ({ currentTarget }) => {
+    currentTarget.setAttribute("aria-expanded", String(currentTarget.getAttribute("aria-expanded") !== "true"));
+    showRest();
+  });
+  window.addEventListener("resize", showRest);
 }
 
 /** A few kind sentences about what is not as usual, or nothing. */
