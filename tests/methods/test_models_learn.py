@@ -17,7 +17,7 @@ from discreet.methods.method import TrainingTask
 from discreet.methods.method_registry import make_method
 
 TOPICS, ARTICLES, READERS, HISTORY, SLATES = 3, 60, 60, 6, 4
-MODELS = ("fm", "dfm", "ebnr", "dkn", "dan", "npa", "naml", "nrms", "fednewsrec", "plm_nr", "miner")
+MODELS = ("fm", "dfm", "ebnr", "dkn", "dan", "npa", "naml", "nrms", "fednewsrec", "plm_nr")
 FAST = {"fm": 0.05, "dfm": 0.02, "fcf": 0.2}
 """Learning rates of those that need a larger one for so few rounds."""
 

@@ -41,10 +41,10 @@ def tiny():
     return TrainingTask(news_world(60, train_days=2, history_days=4, articles_per_day=20, seed=9), "hashed")
 
 
-TABLE_2 = ("fm", "dfm", "ebnr", "dkn", "dan", "npa", "miner")
+TABLE_2 = ("fm", "dfm", "ebnr", "dkn", "dan", "npa")
 TRAINS = [(name, model) for name in METHODS for model in ("plm_nr", "nrms", "naml", "fednewsrec", "bilinear")]
 TRAINS += [(name, model) for name in ("centralized", "fedrec", "dp_fedrec") for model in TABLE_2]
-TRAINS += [("privaterec", "npa"), ("privaterec", "miner"), ("dp_fedavg", "npa"), ("dp_fedavg", "dkn")]
+TRAINS += [("privaterec", "npa"), ("dp_fedavg", "npa"), ("dp_fedavg", "dkn")]
 
 
 @pytest.mark.parametrize(("name", "model"), TRAINS)

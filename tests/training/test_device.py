@@ -70,7 +70,6 @@ CASES = {
     "dfm": {},
     "ebnr": {"recent": 4, "auto_encoder_steps": 2},
     "dan": WORDS | {"entity_size": 3, "recent": 4},
-    "miner": WORDS | HEADS | {"interests": 3},
     "plm_nr": HEADS,
     "bilinear": {},
 }

@@ -34,7 +34,6 @@ CHANGES = {
     "dkn": SMALL | WORDS | {"entity_size": 3},
     "dan": SMALL | WORDS | {"entity_size": 3, "recent": 4},
     "npa": SMALL | WORDS | {"reader_id_size": 3},
-    "miner": SMALL | WORDS | HEADS | {"interests": 3},
     "plm_nr": SMALL | HEADS,
     "bilinear": SMALL,
 }
@@ -86,7 +85,7 @@ CASES = [
     if n == FIRST[0] or (d == torch.float64) ^ g ^ (not p)  # elsewhere every pair of choices, not every triple
 ]
 CASES += [(n, torch.float32, True, False) for n in CHANGES.keys() - set(FIRST)]
-CASES += [(n, torch.float64, False, True) for n in ("npa", "miner", "dfm")]
+CASES += [(n, torch.float64, False, True) for n in ("npa", "dfm")]
 
 
 @pytest.mark.parametrize(("name", "dtype", "growing", "private"), sorted(CASES, key=str))
@@ -115,7 +114,7 @@ def test_simulator_equals_loop(monkeypatch, name, dtype, growing, private):
         assert sorted(seen) == list(range(len(expected)))
 
 
-@pytest.mark.parametrize("name", ["nrms", "dkn", "npa", "miner"])
+@pytest.mark.parametrize("name", ["nrms", "dkn", "npa"])
 def test_dropout_drops_the_same_in_simulator_and_loop(monkeypatch, name):
     network, table, parameters, samples, objective = make_case(name, torch.float64, dropout=0.3)
     whole = make_case(name, torch.float64)[0]

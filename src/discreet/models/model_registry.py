@@ -40,7 +40,6 @@ MODELS: Registry[type[NewsModel]] = Registry(
         "dkn": "discreet.models.dkn:DKN",
         "dan": "discreet.models.dan:DAN",
         "npa": "discreet.models.npa:NPA",
-        "miner": "discreet.models.miner:MINER",
         "plm_nr": "discreet.models.plm_nr:PLMNR",
         "bilinear": "discreet.models.bilinear:Bilinear",
     },
