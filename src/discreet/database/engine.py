@@ -74,9 +74,13 @@ def shown_database(database: str | Path) -> str:
 
 
 def _create_private(_: Any, __: Any, arguments: list[Any], ___: Any) -> None:
-    """Make the file, if it is not there, for its owner alone; SQLite gives its side files the same mode."""
-    with suppress(OSError):  # SQLite says better what is wrong
-        os.close(os.open(arguments[0], os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    """Make the file, if it is not there, for its owner alone; SQLite gives its side files the same mode.
+
+    A file that is there is not opened: to close it would drop the locks that other connections of this process have on
+    it (POSIX), and the next process that leaves the database would then delete the log that is written to.
+    """
+    with suppress(OSError):  # it is there; or SQLite says better what is wrong
+        os.close(os.open(arguments[0], os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
 def _set_up_sqlite(connection: Any, _: Any) -> None:

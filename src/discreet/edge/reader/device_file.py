@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,9 +14,13 @@ from discreet.errors import DiscreetError
 
 
 def create_for_owner(path: Path) -> None:
-    """Create an empty file that its owner alone can read, in a folder of which the same holds, where there is none."""
+    """Create an empty file that its owner alone can read, in a folder of which the same holds, where there is none.
+
+    A file that is there is not opened: to close it would drop the locks that this process has on it (POSIX).
+    """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 class DeviceFile:
