@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from sums_checks import CHECKS, Change, Check
 from sums_conversations import CONVERSATIONS, problems
+from tools import tool
 
 PACKAGE = Path(__file__).parents[2] / "src" / "discreet"
 DEVICE = PACKAGE / "serving" / "web" / "device"
@@ -97,9 +98,7 @@ def of_python(conversation: str, changes: Sequence[Change] = ()) -> list[Any]:
 
 
 def of_javascript(folder: Path, conversation: str, changes: Sequence[Change] = ()) -> list[Any]:
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node is not installed")
+    node = tool("node")
     if changes:
         shutil.copytree(DEVICE, folder / "device")
         for path, text in changed(folder / "device", changes).items():

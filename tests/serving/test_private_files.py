@@ -14,6 +14,7 @@ from feed_server import discreet_serve, until
 from discreet.aggregation.dap.config import read_config
 from discreet.database.engine import connecting_engine
 from discreet.edge.reader.catalogue_file import CatalogueFile
+from discreet.edge.reader.device_file import create_for_owner
 from discreet.serving.backup import write_backup
 
 DISCREET = [sys.executable, "-m", "discreet"]
@@ -43,15 +44,33 @@ def test_a_database_is_private_from_its_first_byte(tmp_path):
     engine.dispose()
 
 
-def test_another_process_that_closes_a_database_does_not_take_its_log_away(tmp_path):
-    engine = connecting_engine(tmp_path / "new.sqlite")
+def in_another_process(path, statement):
+    program = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], 0); print(*c.execute(sys.argv[2])); c.close()"
+    done = subprocess.run([sys.executable, "-c", program, path, statement], capture_output=True, text=True, check=False)
+    return done.stdout.strip(), "locked" in done.stderr
+
+
+def test_what_is_written_after_another_process_has_left_is_kept(tmp_path):
+    path = tmp_path / "s.sqlite"
+    engine = connecting_engine(path)
+    with engine.begin() as first:
+        first.exec_driver_sql("CREATE TABLE one (two)")
+    with engine.connect(), engine.connect():
+        pass
+    in_another_process(path, "SELECT * FROM one")
     with engine.begin() as connection:
-        connection.exec_driver_sql("CREATE TABLE one (two)")
-    with engine.connect(), engine.connect():  # the second opens the file again
-        reads = "import sqlite3; c = sqlite3.connect('new.sqlite'); c.execute('SELECT * FROM one'); c.close()"
-        subprocess.run([sys.executable, "-c", reads], cwd=tmp_path, check=True)
-        assert (tmp_path / "new.sqlite-wal").exists()
+        connection.exec_driver_sql("INSERT INTO one VALUES (3)")
+    assert in_another_process(path, "SELECT * FROM one") == ("(3,)", False)
     engine.dispose()
+
+
+def test_a_second_user_of_a_devices_file_leaves_the_locks_of_the_first(tmp_path):
+    path = tmp_path / "catalogue.sqlite"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("CREATE TABLE one (two)")
+        connection.execute("BEGIN EXCLUSIVE")
+        create_for_owner(path)
+        assert in_another_process(path, "SELECT * FROM one") == ("", True)
 
 
 def test_a_devices_catalogue_is_private(tmp_path):
