@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from collections import Counter
 from dataclasses import astuple
@@ -12,6 +11,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from chromium import WEB
+from tools import tool
 
 from discreet.edge.reader.first_page import FirstPage
 from discreet.errors import DiscreetError
@@ -78,9 +78,7 @@ def test_the_first_places_are_the_best_that_the_limits_allow(seed: int) -> None:
 
 
 def test_the_browser_puts_the_same_first() -> None:
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node is not installed")
+    node = tool("node")
     cases = [drawn(seed, most=60) for seed in range(400)]
     asked = json.dumps([(astuple(rule), *rest) for rule, *rest in cases])
     command = [node, "--input-type=module", "-e", NODE, (WEB / "device" / "first_page.js").as_uri()]
