@@ -2,12 +2,12 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from served_world import free_port
+from tools import tool
 
 ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(r"^```(?P<kind>\w*)\n(?P<fenced>.*?)^```|(?<=\n\n)(?P<plain>(?:    [^\n]+\n)+)", re.M | re.S)
@@ -15,7 +15,7 @@ _PROGRAMS = {
     "discreet": f'exec "{sys.executable}" -m discreet "$@"',
     "python": f'exec "{sys.executable}" "$@"',
     # What sets up or tests a clone is only looked up: this runs inside of it.
-    "make": f'exec {shutil.which("make")} --dry-run --no-print-directory --directory "{ROOT}" "$@" > /dev/null',
+    "make": f'exec {tool("make")} --dry-run --no-print-directory --directory "{ROOT}" "$@" > /dev/null',
     "pytest": f'test -e "{ROOT}/$1"',
     "pip": f"""exec "{sys.executable}" -c '
 import re, sys, tomllib
