@@ -13,6 +13,7 @@ import pytest
 from learning_site import START, small_learner
 
 from discreet.aggregation.sums import NoisySum
+from discreet.privacy.guarantee import Guarantee, Scope
 from discreet.protocol.quality_cells import LATTICE, quality_cells
 from discreet.serving.addresses import listen, url_of
 from discreet.serving.database_tables import model_versions
@@ -108,6 +109,19 @@ def test_old_versions_do_not_fill_a_phone(browser: Any, many_versions: str) -> N
             with page.expect_response(lambda answer: answer.url.endswith("/v1/admin/status")):
                 page.clock.fast_forward(6000)
         assert rows.count() == 20
+
+
+@pytest.mark.long
+def test_what_nothing_bounds_is_not_proved(browser: Any, many_versions: str) -> None:
+    """As in a trial, where one party runs both aggregators."""
+    show = """async (day) => (await import("/web/admin/tables.js")).budgetOf({ tasks: [{ task: "a trial", day }] })
+      .map((part) => part.textContent).join(" ")"""
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(f"{many_versions}/admin")
+        shown = page.evaluate(show, Guarantee.unprotected("a trial", Scope.DAY).to_json())
+    assert "nothing is promised: ε = ∞ against the server" in shown
+    assert "proved" not in shown
 
 
 @pytest.mark.long

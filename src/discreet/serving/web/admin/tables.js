@@ -99,8 +99,8 @@ export function healthOf(running) {
 }
 
 function epsilonOf({ epsilon, delta, unit, adjacency, adversary, scope, status }) {
-  const shown = epsilon === "inf" ? "∞" : Number(epsilon).toPrecision(3);
-  return `ε = ${shown}${delta ? `, δ = ${delta}` : ""} per ${unit} (${adjacency}), against the ${adversary}, ${scope}, ${status}`;
+  if (epsilon === "inf") return `nothing is promised: ε = ∞ against the ${adversary}`;
+  return `ε = ${Number(epsilon).toPrecision(3)}${delta ? `, δ = ${delta}` : ""} per ${unit} (${adjacency}), against the ${adversary}, ${scope}, ${status}`;
 }
 
 /** An arm without the id of its experiment. */
