@@ -13,6 +13,7 @@ import pytest
 from learning_site import START, small_learner
 
 from discreet.aggregation.sums import NoisySum
+from discreet.privacy.guarantee import Guarantee, Scope
 from discreet.protocol.quality_cells import LATTICE, quality_cells
 from discreet.serving.addresses import listen, url_of
 from discreet.serving.database_tables import model_versions
@@ -71,6 +72,56 @@ def site(tmp_path: Path) -> Iterator[str]:
     yield url_of(listener)
     server.should_exit = True
     thread.join()
+
+
+@pytest.fixture
+def many_versions(tmp_path: Path) -> Iterator[str]:
+    """A server that has learnt from many windows."""
+    service, _ = small_learner(tmp_path)
+    known = {"model": "m", "sums": 1, "reason": "a window of clicks", "state": None}
+    with service.store.engine.begin() as connection:
+        for number in range(20):
+            connection.execute(model_versions.insert().values(version=f"{number:032x}", made=START + number, **known))
+    listener = listen("127.0.0.1", 0)
+    server = http_server(create_app(service, admin_token=TOKEN))
+    thread = threading.Thread(target=server.run, args=([listener],))
+    thread.start()
+    yield url_of(listener)
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.mark.long
+def test_old_versions_do_not_fill_a_phone(browser: Any, many_versions: str) -> None:
+    """They are unfolded on request, and stay so when the page looks again."""
+    with browser.new_context(viewport={"width": 390, "height": 844}) as context:
+        page = context.new_page()
+        page.clock.install()
+        page.goto(f"{many_versions}/admin")
+        page.get_by_label("token").fill(TOKEN)
+        page.get_by_role("button", name="Show").click()
+        rows = page.locator("#model tbody tr:visible")
+        rows.first.wait_for()
+        assert rows.count() == 5
+        assert page.evaluate("document.documentElement.scrollHeight") < 4000
+        page.locator("#model summary").click()
+        for _ in range(2):  # with the second answer, the first one is shown
+            with page.expect_response(lambda answer: answer.url.endswith("/v1/admin/status")):
+                page.clock.fast_forward(6000)
+        assert rows.count() == 20
+
+
+@pytest.mark.long
+def test_what_nothing_bounds_is_not_proved(browser: Any, many_versions: str) -> None:
+    """As in a trial, where one party runs both aggregators."""
+    show = """async (day) => (await import("/web/admin/tables.js")).budgetOf({ tasks: [{ task: "a trial", day }] })
+      .map((part) => part.textContent).join(" ")"""
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(f"{many_versions}/admin")
+        shown = page.evaluate(show, Guarantee.unprotected("a trial", Scope.DAY).to_json())
+    assert "nothing is promised: ε = ∞ against the server" in shown
+    assert "proved" not in shown
 
 
 @pytest.mark.long

@@ -115,6 +115,7 @@ def test_titles_are_plain_text(inside, title):
         ("b c", "https://news.example/feeds/b%20c"),
         ("https://other.example/x", "https://other.example/x"),
         ("//cdn.example/x", "https://cdn.example/x"),
+        ("HTTPS://other.example/X", "https://other.example/X"),
         ("javascript:alert(1)", ""),
         ("data:text/html,x", ""),
         ("http://[::1", ""),

@@ -48,6 +48,7 @@ class FirstPage:
         """
         places = min(self.places, len(order))
         new = self._new(order, published)
+        sections = [section.replace("_", " ").lower() for section in sections]  # feeds write them differently
         unseen = Counter(sections[article] for article in new)
         free = {section: self.max_of_section if section else places for section in set(sections)}
         possible = sum(min(free[section], count) for section, count in unseen.items())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from typing import Any
-from urllib.parse import quote, urljoin
+from urllib.parse import quote, urljoin, urlsplit
 
 from pydantic import ValidationError
 
@@ -185,7 +185,7 @@ def _link(given: object, base: str, note: Callable[[], None]) -> str:
     if not isinstance(given, str) or not (text := given.strip()):
         return ""
     try:
-        whole = quote(urljoin(base, text), safe="!#$%&'()*+,/:;=?@[]~")
+        whole = urlsplit(quote(urljoin(base, text), safe="!#$%&'()*+,/:;=?@[]~")).geturl()  # HTTPS: is https:
         good = is_address(whole) and len(whole) <= _MAX_LINK and bool(canonical(whole))
     except ValueError:
         good = False

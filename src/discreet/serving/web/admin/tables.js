@@ -69,9 +69,14 @@ function headOf({ directions, learnt, chi_squared: chi, max_chi_squared: most, f
     + `beyond ${most.toFixed(1)} it is learnt. Its length: ${ranking.toFixed(3)}, of the first ${first.toFixed(3)}.`);
 }
 
+const SHOWN = 5;
+let isUnfolded = false;
 const GONE = "What it knew is not kept: of each day before the last only the last version is.";
 
-/** `change(version)` rolls back; `change(null)` lifts a rollback. Why a version cannot be gone back to stands in its row. */
+/**
+ * `change(version)` rolls back; `change(null)` lifts a rollback. Why a version cannot be gone back to stands in its row.
+ * Older versions are folded away, and stay unfolded when the page looks again.
+ */
 export function versionsOf({ versions, rolled_back_to: held, history }, change) {
   const parts = [make("p", {}, `${count(versions, "version")}.`)];
   if (held) parts.push(make("p", { class: "loud" }, `Rolled back to ${held.slice(0, 12)}. `, make("button", { type: "button", onclick: () => change(null) }, "Lift")));
@@ -79,7 +84,10 @@ export function versionsOf({ versions, rolled_back_to: held, history }, change) 
     make("code", {}, version.slice(0, 12)), make("time", {}, new Date(1000 * made).toISOString().slice(0, 16).replace("T", " ")), sums, reason,
     version === held ? "This one ranks now." : usable ? make("button", { type: "button", onclick: () => change(version) }, "Roll back") : make("span", { class: "soft" }, GONE),
   ]);
-  if (rows.length) parts.push(table(["version", "made (UTC)", "sums", "why", "go back"], rows));
+  const heads = ["version", "made (UTC)", "sums", "why", "go back"], older = rows.slice(SHOWN);
+  if (rows.length) parts.push(table(heads, rows.slice(0, SHOWN)));
+  const ontoggle = ({ target }) => (isUnfolded = target.open);
+  if (older.length) parts.push(make("details", { open: isUnfolded, ontoggle }, make("summary", {}, `${older.length} older`), table(heads, older)));
   return parts;
 }
 
@@ -91,8 +99,8 @@ export function healthOf(running) {
 }
 
 function epsilonOf({ epsilon, delta, unit, adjacency, adversary, scope, status }) {
-  const shown = epsilon === "inf" ? "∞" : Number(epsilon).toPrecision(3);
-  return `ε = ${shown}${delta ? `, δ = ${delta}` : ""} per ${unit} (${adjacency}), against the ${adversary}, ${scope}, ${status}`;
+  if (epsilon === "inf") return `nothing is promised: ε = ∞ against the ${adversary}`;
+  return `ε = ${Number(epsilon).toPrecision(3)}${delta ? `, δ = ${delta}` : ""} per ${unit} (${adjacency}), against the ${adversary}, ${scope}, ${status}`;
 }
 
 /** An arm without the id of its experiment. */

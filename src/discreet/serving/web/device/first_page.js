@@ -19,7 +19,7 @@ export function firstPage(changes = {}) {
 
 /** The same places in `order`, with those first that the limits allow. `candidates` have {category, published}. */
 export function arranged(order, candidates, { places: wanted, maxOfSection, minNew, newShare }) {
-  const places = Math.min(wanted, order.length), sectionOf = (article) => candidates[article].category ?? "";
+  const places = Math.min(wanted, order.length), sectionOf = (article) => (candidates[article].category ?? "").replaceAll("_", " ").toLowerCase();
   const fresh = newest(order, candidates, newShare), unseen = new Map(), free = new Map();
   for (const article of order) free.set(sectionOf(article), sectionOf(article) ? maxOfSection : places);
   for (const article of fresh) unseen.set(sectionOf(article), (unseen.get(sectionOf(article)) ?? 0) + 1);
