@@ -7,6 +7,7 @@ import pytest
 from feed_server import DISCREET, discreet_serve
 from hidden_libraries import HIDING, ROOT, all_but, declared, run_without
 
+from discreet.errors import install_command
 from discreet.extras import EXTRAS, LIBRARIES, has_extra
 
 pytestmark = pytest.mark.long
@@ -113,7 +114,7 @@ def test_without_an_extra_a_command_is_one_line_that_names_it(words, extra, tmp_
     done = run_without(all_but(), "-m", "discreet", *words, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith("discreet: ")
-    assert done.stderr.endswith(f"it comes with: pip install 'discreet[{extra}]'\n")
+    assert done.stderr.endswith(f"it comes with: {install_command(extra)}\n")
     assert done.stderr.count("\n") == 1
     assert not any(tmp_path.iterdir())
 

@@ -39,4 +39,3 @@ def test_programs_of_the_readme_pass_a_strict_type_checker(tmp_path):
 def test_there_is_one_version():
     assert f"\nversion: {d.__version__}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"## [{d.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
-    assert (ROOT / "docs" / "releases" / f"{d.__version__}.md").exists()

@@ -84,7 +84,7 @@ def test_an_article_read_under_its_address_is_read(browser: Any) -> None:
         read = page.evaluate(
             "() => document.querySelector('discreet-front-page').device.kept().read.map(({ id }) => id)"
         )
-        assert read == ["N4", "N6", f"{ORIGIN}/story/N7"]
+        assert read == ["N4", "N6", f"{ORIGIN.replace('http:', 'https:')}/story/N7"]
         site.articles = type(site)().articles
         page.goto(f"{ORIGIN}/story/N5")
         page.evaluate(ELEMENT, {"limit": "100"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -51,32 +50,6 @@ def test_only_pages_that_are_lacking_are_fetched(server: PublisherServer, client
     assert len(server.sent) == 5, "two lists and one page"
     assert client.front(1).articles[0].article.id == "N40"
     assert not any(headers for _, _, headers, _ in server.sent), "no header is echoed"
-
-
-def test_what_is_held_is_named_and_needs_no_body(server: PublisherServer, tmp_path: Path, clock: Clock) -> None:
-    """In memory alone, and not after the device was made to forget it."""
-    statuses: list[int] = []
-
-    def short(method: str, url: str, headers: Mapping[str, str], body: str | None) -> HttpReply:
-        reply, (_, _, held) = server(method, url, headers, body), url.partition("?holds=")
-        same = held == hashlib.sha256(reply.body).hexdigest()
-        statuses.append(204 if same else reply.status)
-        return HttpReply(204, b"") if same else reply
-
-    client = client_of(server, tmp_path, clock, transport=short)
-    assert client.refresh().articles == 40
-    statuses.clear()
-    assert client.refresh() == client.status
-    assert statuses == [204, 204]
-    assert (client.status.problem, client.status.articles) == (None, 40)
-    server.remove("N39")
-    assert client.refresh().articles == 39
-    client.forget()
-    assert client.refresh().articles == 39
-    again = client_of(server, tmp_path, clock, transport=short)
-    statuses.clear()
-    assert again.refresh().articles == 39
-    assert statuses == [200, 200]
 
 
 def test_what_comes_first_is_shown_before_all_pages_are_there(server: PublisherServer, tmp_path: Path) -> None:

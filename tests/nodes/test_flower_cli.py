@@ -162,6 +162,7 @@ def test_the_command_that_start_prints_works_as_it_is(
     """Nothing is left to fill in: all that is missing here is the server."""
     write_mind(news_world(60, seed=1), tmp_path / "a world")
     assert run(["nodes", "write", str(tmp_path / "a world"), "--nodes", "2", "--out", str(tmp_path / "other")]) == 0
+    (tmp_path / "items.txt").write_text("1\n2\n")
     monkeypatch.chdir(tmp_path)
     for folder in (deployment, tmp_path / "other"):
         command = shlex.split(next_command(folder))

@@ -90,7 +90,7 @@ def main() -> None:
 def _refuse(error: Any) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         return 2  # the help itself has been printed
-    if isinstance(error, typer.BadParameter):
+    if type(error) is typer.BadParameter:
         error = typer.BadParameter(in_plain_words(error), error.ctx, error.param, error.param_hint)
     message = " ".join(error.format_message().split())
     if not isinstance(error, _USAGE_ERROR):

@@ -95,7 +95,8 @@ def _checked(context: typer.Context, path: Path, known: dict[str, Any], key: str
 
 def _refuse_cut_off(parameter: Any, value: Any) -> None:
     """Refuse a number that the option would only take as another one."""
-    if isinstance(value, float) and (math.isnan(value) or (parameter.type.name.startswith("integer"))):
+    kind = getattr(getattr(parameter, "type", None), "name", "")  # an option of Typer from 0.26 on has no type
+    if isinstance(value, float) and (math.isnan(value) or (kind.startswith("integer"))):
         raise typer.BadParameter(f"{value} is not taken", param=parameter)
 
 

@@ -273,7 +273,8 @@ def next_command(folder: Path) -> str:
 
     data = read_node(next(iter(node_folders(folder).values()))).data
     if _is_vendors(data):
-        command = ["discreet", "vendors", "share", str(data), "--epsilon", "5"]
+        agreed = ["--catalogue", "items.txt", "--scale", "0.5,5"]  # what the vendors have agreed on
+        command = ["discreet", "vendors", "share", *agreed, "--epsilon", "5"]
         return shlex.join((*command, "--engine", "flower", "--superlink", str(folder)))
     return _training(folder, str(folder / CATALOGUE))
 

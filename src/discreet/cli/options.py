@@ -106,7 +106,7 @@ def print_json(value: Any) -> None:
 
 def in_plain_words(error: typer.BadParameter) -> str:
     """What is wrong with a value: of a number, which numbers the option takes."""
-    kind = None if error.param is None else error.param.type
+    kind = getattr(error.param, "type", None)  # an option of Typer from 0.26 on has none
     what = {"integer": "a whole number", "float": "a number"}.get(getattr(kind, "name", "").removesuffix(" range"))
     message = error.message.removeprefix("Value error, ")  # Typer from 0.29 on begins with this
     if what is None:

@@ -14,7 +14,6 @@ server answers is used before it was checked (docs/reference/protocol.md).
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import secrets
 import time
@@ -96,7 +95,6 @@ class ReaderClient:
         self._device: Device | None = None
         self._online, self._problem = False, None
         self._forgot = False
-        self._held: dict[str, str] = {}
         self.contributor: Contributor | None = None
         self._tasks: TaskClient | None = None
         if self._model_file.exists():
@@ -142,12 +140,10 @@ class ReaderClient:
 
     def refresh(self) -> ClientStatus:
         """Fetch the terms and what is new in the catalogue; without a connection, keep what there is."""
-        reply = self._ask_again("/v1/model")
+        reply = self._ask("GET", "/v1/model")
         if reply is not None and reply.status == 200:
-            self._held.clear()
             with self._understanding():
                 self._take_terms(read("model", reply.body))
-                self._held["/v1/model"] = hashlib.sha256(reply.body).hexdigest()
         problem = self._problem
         if reply is not None and self._device is not None:
             with self._understanding():
@@ -213,7 +209,6 @@ class ReaderClient:
         self._articles.forget()
         device.catalogue = self._articles.catalogue
         self._model_file.unlink(missing_ok=True)
-        self._held.clear()
         self._forgot = True
 
     def _take_terms(self, model: dict[str, Any]) -> None:
@@ -268,7 +263,7 @@ class ReaderClient:
 
     def _fetch_catalogue(self, terms: PublisherTerms) -> None:
         """The list, then the pages that are lacking, the newest first; what has come stays for the next time."""
-        reply = self._ask_again("/v1/catalogue")
+        reply = self._ask("GET", "/v1/catalogue")
         if reply is None or reply.status != 200:
             return
         for name in self._articles.take(reply.body, terms):
@@ -277,12 +272,6 @@ class ReaderClient:
                 return
             self._articles.keep_page(name, page.body, terms)
         self._articles.complete(terms)
-        self._held["/v1/catalogue"] = hashlib.sha256(reply.body).hexdigest()
-
-    def _ask_again(self, path: str) -> HttpReply | None:
-        """Ask for what may be here already: its digest is named, and is kept in memory alone."""
-        held = self._held.get(path)
-        return self._ask("GET", path if held is None else f"{path}?holds={held}")
 
     def _asks(self, device: Device) -> bool:
         return not self._forgot and device.terms.ranking != "local" and device.settings.makes_sketches(device.terms)
