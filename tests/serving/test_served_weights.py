@@ -90,7 +90,9 @@ def test_a_device_scores_by_the_features_that_it_keeps_and_by_these_weights(serv
     rate = rng.normal(0, 0.5, len(s))
     popularity = terms.weights.popularity * rate
     vectors = rng.integers(-90, 90, (len(s), terms.dimension)).astype(np.int8)
-    age = (-(-int(service.updater._clock()) // 300) * 300 - np.where(s.published >= 0, s.published, s.first_shown)) / HOUR
+    age = (
+        -(-int(service.updater._clock()) // 300) * 300 - np.where(s.published >= 0, s.published, s.first_shown)
+    ) / HOUR
     names = list(s.categories)
     articles = [
         Article(s.ids[row], "", names[s.category[row]], 0, vectors[row].tobytes(), base, popularity[row])
