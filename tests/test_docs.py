@@ -21,7 +21,12 @@ def test_no_line_is_longer_than_one_of_code(page: Path) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
-    ("page", "blocks"), [("README.md", 7), ("docs/tutorial/first-steps.md", 6), ("docs/tutorial/the-page.md", 3)]
+    ("page", "blocks"),
+    [
+        ("README.md", 7),
+        pytest.param("docs/tutorial/first-steps.md", 6, marks=pytest.mark.slow),
+        ("docs/tutorial/the-page.md", 3),
+    ],
 )  # docs/tutorial/from-feed-to-front-page.md: tests/serving/test_feed_tutorial.py, with what it prints
 def test_a_page_can_be_followed(page: str, blocks: int, tmp_path: Path) -> None:
     printed = run_page(ROOT / page, tmp_path, patience=1500)

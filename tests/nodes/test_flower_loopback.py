@@ -43,7 +43,7 @@ def processes_of(folder: Path) -> list[str]:
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_node_is_killed_while_it_is_asked_and_found_again_and_nothing_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
