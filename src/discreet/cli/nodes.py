@@ -268,7 +268,10 @@ def list_nodes(
 
 
 def next_command(folder: Path) -> str:
-    """What to do with a deployment that was started, by the data of its first node: a command that works as it is."""
+    """What to do with a deployment that was started, by the data of its first node.
+
+    For news the command works as it is; vendors put the list of items and the scale that they agreed on in its place.
+    """
     from discreet.nodes.configuration import node_folders, read_node
 
     data = read_node(next(iter(node_folders(folder).values()))).data
